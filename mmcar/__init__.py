@@ -1,0 +1,14 @@
+"""mmcar: calibrated stochastic segmentation for MMSegmentation.
+
+Importing this package registers every part of it with MMSegmentation, so a
+config needs one line: ``custom_imports = dict(imports=['mmcar'])``.
+"""
+
+from . import compat
+
+compat.setup()
+
+from . import datasets, engine, evaluation, models  # noqa: E402
+from .version import __version__  # noqa: E402
+
+__all__ = ['__version__', 'datasets', 'engine', 'evaluation', 'models']
