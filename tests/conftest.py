@@ -1,0 +1,27 @@
+"""Shared fixtures: the registry scope and the place of real data."""
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from mmengine.registry import DefaultScope, init_default_scope
+
+import mmcar  # noqa: F401 (registers everything)
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def mmseg_scope():
+    if DefaultScope.get_current_instance() is None:
+        init_default_scope('mmseg')
+
+
+@pytest.fixture(scope='session')
+def real_data() -> Path:
+    """Folder with the sets `bubil` and `camvid`, named by MMCAR_DATA."""
+    root = os.environ.get('MMCAR_DATA')
+    if not root or not Path(root).is_dir():
+        pytest.skip('set MMCAR_DATA to the folder of bubil/ and camvid/')
+    return Path(root)
