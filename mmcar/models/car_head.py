@@ -1,0 +1,156 @@
+"""The sampler of CAR: black box, calibration net and generator in a row."""
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from mmengine.model import BaseModule, is_model_wrapper
+from mmseg.registry import MODELS
+from torch import Tensor, nn
+
+from ..structures import sample_key
+
+
+def unwrap(network: nn.Module) -> nn.Module:
+    """Return the network itself, without a distributed wrapper."""
+    return network.module if is_model_wrapper(network) else network
+
+
+def build_part(key: str, cfg: dict, num_classes: int) -> nn.Module:
+    """Build a network for the task's classes, refusing another count."""
+    network = MODELS.build({'num_classes': num_classes, **cfg})
+    if network.num_classes != num_classes:
+        raise ValueError(
+            f'{key}.num_classes is {network.num_classes}, but '
+            f'decode_head.num_classes is {num_classes}: make them agree.'
+        )
+    return network
+
+
+@MODELS.register_module()
+class CARHead(BaseModule):
+    """Image -> black box -> calibration net F -> generator G.
+
+    F's class probabilities say *how often* a pixel belongs to a class; G turns
+    them and a noise vector into one coherent label map. Gradients of whatever
+    happens to G's samples never reach F.
+
+    Args:
+        num_classes: Number of classes K of the task.
+        generator: Config of G, e.g. ``dict(type='RefinementUNet')``.
+        calibration: Config of F. Without one, the black box's probabilities
+            are taken as they are, which needs a black box of K classes.
+        black_box: Config of B, or None: then F sees the image only.
+        noise: Config of the source of G's noise.
+        align_corners: As in MMSeg's decode heads, used to resize predictions.
+        ignore_index: Id of unlabelled pixels.
+        init_cfg: As in every MMEngine module.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        generator: dict,
+        calibration: dict | None = None,
+        black_box: dict | None = None,
+        noise: dict | None = None,
+        align_corners: bool = False,
+        ignore_index: int = 255,
+        init_cfg: dict | None = None,
+    ) -> None:
+        super().__init__(init_cfg)
+        if num_classes < 2:
+            raise ValueError(
+                f'decode_head.num_classes must be at least 2, got '
+                f'{num_classes}: a binary task has two classes here.'
+            )
+        self.num_classes = num_classes
+        self.align_corners = align_corners
+        self.ignore_index = ignore_index
+        self.black_box = MODELS.build(black_box) if black_box else None
+        self.calibration = self._build_calibration(calibration)
+        self.generator = build_part('generator', generator, num_classes)
+        self.noise = MODELS.build(noise or dict(type='NormalNoise'))
+        # Post-hoc calibration sets it; training leaves it alone.
+        self.register_buffer('temperature', torch.ones(num_classes))
+
+    def _build_calibration(self, cfg: dict | None) -> nn.Module | None:
+        black_box_classes = self.black_box.num_classes if self.black_box else 0
+        if cfg is not None:
+            if self.black_box is not None:
+                cfg = {'black_box_classes': black_box_classes, **cfg}
+            return build_part('calibration', cfg, self.num_classes)
+        if black_box_classes != self.num_classes:
+            raise ValueError(
+                'without decode_head.calibration the black box must predict '
+                f'the {self.num_classes} classes of the task, but it has '
+                f'{black_box_classes}: set decode_head.calibration.'
+            )
+        return None
+
+    def calibrate(
+        self, image: Tensor, data_samples: Sequence | None = None
+    ) -> Tensor:
+        """Run B and F.
+
+        Args:
+            image: Normalised images (B, C, H, W).
+            data_samples: Their data samples; some black boxes and nets need
+                them (cached predictions, the known label distribution).
+
+        Returns:
+            F's log-probabilities (B, K, H, W).
+        """
+        prior = None
+        if self.black_box is not None:
+            with torch.no_grad():
+                prior = self.black_box(image, data_samples)
+        if self.calibration is None:
+            logits = prior.clamp_min(torch.finfo(prior.dtype).tiny).log()
+        else:
+            logits = self.calibration(image, prior, data_samples)
+        scaled = logits.float() / self.temperature.view(-1, 1, 1)
+        return scaled.log_softmax(dim=1)
+
+    def draw_noise(
+        self,
+        image: Tensor,
+        data_samples: Sequence | None,
+        num_samples: int,
+        seed: tuple[int, ...],
+    ) -> Tensor:
+        """Noise (S, B, d) that depends on the seed and each image's key."""
+        keys = (
+            [str(i) for i in range(len(image))]
+            if data_samples is None
+            else [sample_key(sample) for sample in data_samples]
+        )
+        size = unwrap(self.generator).noise_size
+        return self.noise(keys, num_samples, size, seed, device=image.device)
+
+    def forward(
+        self, image: Tensor, z: Tensor, data_samples: Sequence | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Sample label maps.
+
+        Args:
+            image: Normalised images (B, C, H, W).
+            z: Noise (S, B, d).
+            data_samples: Their data samples, where a part needs them.
+
+        Returns:
+            F's log-probabilities (B, K, H, W) and the probabilities of each
+            sample (S, B, K, H, W).
+        """
+        log_probs = self.calibrate(image, data_samples)
+        output = unwrap(self.generator)(image, log_probs.detach(), z)
+        return log_probs, output.results
+
+    @torch.no_grad()
+    def iter_samples(
+        self, image: Tensor, log_probs: Tensor, z: Tensor, chunk_size: int
+    ) -> Iterator[Tensor]:
+        """Yield the samples in chunks (s, B, K, H, W), encoding once."""
+        generator = unwrap(self.generator)
+        features = generator.encode(image, log_probs)
+        for chunk in z.split(chunk_size):
+            yield generator.decode(features, chunk).softmax(dim=2)

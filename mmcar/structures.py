@@ -1,0 +1,88 @@
+"""What the labels of an image say about each of its pixels."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+from mmseg.structures import SegDataSample
+from torch import Tensor
+
+Flip = tuple[int, int, float]
+"""Class id, id of its twin, probability that the whole class turns into it."""
+
+
+def apply_flips(probs: Tensor, flips: Sequence[Flip]) -> Tensor:
+    """Move each class's probability to its twin, by the flip table.
+
+    Args:
+        probs: Class probabilities, (K, ...).
+        flips: Rows (class id, twin id, probability).
+
+    Returns:
+        New probabilities, (K, ...).
+    """
+    flipped = probs.clone()
+    for source, twin, probability in flips:
+        flipped[twin] = probability * probs[source]
+        flipped[source] = (1 - probability) * probs[source]
+    return flipped
+
+
+def label_distribution(
+    data_sample: SegDataSample | Mapping,
+    num_classes: int,
+    ignore_index: int = 255,
+) -> tuple[Tensor, Tensor]:
+    """The true class probabilities of every pixel of one image.
+
+    It is the mean of the annotators' one-hot maps, each pixel over those who
+    labelled it, followed by the class flips of the data set.
+
+    Args:
+        data_sample: Carries ``gt_sem_segs`` (A, H, W) and, for class-flip
+            data, ``flips``; a data sample or its dict form.
+        num_classes: Number of classes K, twins included.
+        ignore_index: Label of unlabelled pixels.
+
+    Returns:
+        Probabilities (K, H, W), uniform where nobody labelled the pixel, and
+        the mask (H, W) of pixels that somebody labelled.
+
+    Raises:
+        ValueError: No labels in the sample, or an id outside the classes.
+    """
+    field = data_sample.get('gt_sem_segs')
+    if field is None:
+        raise ValueError(
+            f'{data_sample.get("img_path", "the sample")} carries no '
+            "'gt_sem_segs': let the pipeline keep all annotators, "
+            "dict(type='LoadMultiAnnotations', keep_all=True)"
+        )
+    labels = field.get('data').long()  # (A, H, W)
+    labelled = labels != ignore_index
+    outside = labelled & ((labels < 0) | (labels >= num_classes))
+    if outside.any():
+        raise ValueError(
+            f'{data_sample.get("img_path", "the sample")}: label '
+            f'{labels[outside][0].item()} is not one of the {num_classes} '
+            f'classes, nor the ignore index {ignore_index}'
+        )
+    counts = torch.zeros(
+        num_classes, *labels.shape[1:], device=labels.device
+    ).scatter_add_(0, labels.where(labelled, 0), labelled.float())
+    valid = labelled.any(0)
+    total = labelled.sum(0).clamp(min=1)
+    probs = torch.where(valid, counts / total, 1 / num_classes)
+    return apply_flips(probs, data_sample.get('flips') or ()), valid
+
+
+def sample_key(data_sample: SegDataSample | Mapping) -> str:
+    """A stable name of an image: the key of its noise.
+
+    It is ``sample_key`` where a data set sets one, else the last two parts of
+    the image's path, so that it does not depend on where the data lie.
+    """
+    key = data_sample.get('sample_key')
+    if key is None:
+        key = '/'.join(Path(data_sample.get('img_path') or '').parts[-2:])
+    return key
