@@ -72,8 +72,8 @@ def label_distribution(
     ).scatter_add_(0, labels.where(labelled, 0), labelled.float())
     valid = labelled.any(0)
     total = labelled.sum(0).clamp(min=1)
-    probs = torch.where(valid, counts / total, 1 / num_classes)
-    return apply_flips(probs, data_sample.get('flips') or ()), valid
+    probs = apply_flips(counts / total, data_sample.get('flips') or ())
+    return torch.where(valid, probs, 1 / num_classes), valid
 
 
 def sample_key(data_sample: SegDataSample | Mapping) -> str:

@@ -1,0 +1,173 @@
+"""Transforms that read images, annotators' maps and cached predictions."""
+
+from pathlib import Path, PurePath
+
+import numpy as np
+from mmcv.transforms import BaseTransform
+from mmseg.registry import TRANSFORMS
+
+from .files import read_image, read_label
+
+
+@TRANSFORMS.register_module()
+class LoadCheckedImage(BaseTransform):
+    """Read the image; a truncated file is an error that names it.
+
+    Required keys: ``img_path``. Added keys: ``img``, ``img_shape``,
+    ``ori_shape``.
+
+    Args:
+        color_type: 'color' (grey images become 3 channels) or 'grayscale'.
+        backend_args: MMEngine's file backend.
+    """
+
+    def __init__(
+        self, color_type: str = 'color', backend_args: dict | None = None
+    ) -> None:
+        self.color_type = color_type
+        self.backend_args = backend_args
+
+    def transform(self, results: dict) -> dict:
+        """Add the image (H, W, C) uint8."""
+        image = read_image(
+            results['img_path'], self.color_type, self.backend_args
+        )
+        results['img'] = image
+        results['img_shape'] = results['ori_shape'] = image.shape[:2]
+        return results
+
+
+def majority(labels: np.ndarray, ignore_index: int = 255) -> np.ndarray:
+    """The label that most annotators gave to each pixel.
+
+    Args:
+        labels: Annotators' maps, (A, H, W) uint8.
+        ignore_index: A vote of this value does not count.
+
+    Returns:
+        The map (H, W): ties go to the lower id; ``ignore_index`` where
+        nobody labelled the pixel.
+    """
+    ids = np.unique(labels)
+    ids = ids[ids != ignore_index]
+    if not ids.size:
+        return labels[0].copy()
+    votes = np.stack([(labels == i).sum(0) for i in ids])  # (ids, H, W)
+    return np.where(votes.any(0), ids[votes.argmax(0)], ignore_index).astype(
+        np.uint8
+    )
+
+
+@TRANSFORMS.register_module()
+class LoadMultiAnnotations(BaseTransform):
+    """Read the label maps of an image, one per annotator.
+
+    ``gt_seg_map`` becomes one annotator's map at random, for training, or
+    the majority of all, for stock metrics. With ``keep_all`` each map is kept
+    as ``gt_seg_map_<a>`` too. All are listed in ``seg_fields``, so that
+    stock transforms treat them alike.
+
+    Required keys: ``seg_map_paths`` or ``seg_map_path``; optional ``img``,
+    ``label_map``, ``num_classes``. Added keys: ``gt_seg_map``,
+    ``gt_seg_map_<a>``, ``seg_fields``.
+
+    Args:
+        draw: Draw one annotator (training) instead of the majority.
+        keep_all: Keep every map; None keeps them if nothing is drawn.
+        ignore_index: Label of unlabelled pixels.
+        backend_args: MMEngine's file backend.
+    """
+
+    def __init__(
+        self,
+        draw: bool = True,
+        keep_all: bool | None = None,
+        ignore_index: int = 255,
+        backend_args: dict | None = None,
+    ) -> None:
+        self.draw = draw
+        self.keep_all = not draw if keep_all is None else keep_all
+        self.ignore_index = ignore_index
+        self.backend_args = backend_args
+
+    def transform(self, results: dict) -> dict:
+        """Add the label maps (H, W) uint8."""
+        paths = results.get('seg_map_paths') or [results['seg_map_path']]
+        drawn = np.random.randint(len(paths)) if self.draw else None
+        needed = paths if drawn is None or self.keep_all else [paths[drawn]]
+        labels = [
+            read_label(
+                path,
+                label_map=results.get('label_map'),
+                num_classes=results.get('num_classes'),
+                ignore_index=self.ignore_index,
+                shape=results.get('ori_shape'),
+                backend_args=self.backend_args,
+            )
+            for path in needed
+        ]
+        if drawn is None:
+            label = majority(np.stack(labels), self.ignore_index)
+        else:
+            label = labels[drawn if self.keep_all else 0].copy()
+        maps = {'gt_seg_map': label}
+        if self.keep_all:
+            maps |= {f'gt_seg_map_{a}': m for a, m in enumerate(labels)}
+        results.update(maps)
+        results['seg_fields'] = [*results.get('seg_fields', []), *maps]
+        return results
+
+
+@TRANSFORMS.register_module()
+class LoadBlackBoxProbs(BaseTransform):
+    """Read the cached class probabilities of a black box.
+
+    The file of ``<a>/<b>/<c>.png`` is ``<root>/<b>/<c>.npy``, an array
+    (K, H, W) at the size of the image: float probabilities, or uint8 in
+    steps of 1/255. Use it before any resize, flip or crop: the predictions
+    go through them like a label map.
+
+    Required keys: ``img_path``, ``ori_shape``. Added keys:
+    ``black_box_probs`` (H, W, K) float32, ``seg_fields``.
+
+    Args:
+        root: Folder of the predictions.
+        num_classes: Number of classes K of the black box.
+    """
+
+    def __init__(self, root: str, num_classes: int) -> None:
+        self.root = Path(root)
+        self.num_classes = num_classes
+
+    def transform(self, results: dict) -> dict:
+        """Add the probabilities (H, W, K) float32."""
+        name = PurePath(*PurePath(results['img_path']).parts[-2:])
+        path = self.root / name.with_suffix('.npy')
+        if not path.is_file():
+            raise FileNotFoundError(
+                f'{path}: no cached prediction for {results["img_path"]}; '
+                f'expected an array ({self.num_classes}, height, width)'
+            )
+        probs = np.load(path, allow_pickle=False)
+        expected = (self.num_classes, *results['ori_shape'][:2])
+        if probs.shape != expected:
+            raise ValueError(
+                f'{path}: cached prediction of shape {probs.shape}; '
+                f'expected {expected}, the size of {results["img_path"]}'
+            )
+        if probs.dtype == np.uint8:
+            probs = probs / np.float32(255)
+        probs = probs.astype(np.float32)
+        total = probs.sum(0, keepdims=True)
+        if not (np.isfinite(total).all() and probs.min() >= 0 and total.min()):
+            raise ValueError(
+                f'{path}: expected probabilities, found values from '
+                f'{probs.min()} to {probs.max()}'
+            )
+        # Half precision and 8 bits leave sums slightly off one.
+        results['black_box_probs'] = (probs / total).transpose(1, 2, 0).copy()
+        results['seg_fields'] = [
+            *results.get('seg_fields', []),
+            'black_box_probs',
+        ]
+        return results

@@ -1,0 +1,178 @@
+"""Transforms that stock MMSeg lacks for several label maps per image."""
+
+from collections.abc import Sequence
+
+import mmcv
+import numpy as np
+from mmcv.transforms import BaseTransform, Pad
+from mmseg.registry import TRANSFORMS
+
+from ..structures import Flip
+
+
+def check_flips(flips: Sequence[Flip], num_classes: int = 255) -> tuple:
+    """Check a flip table.
+
+    Args:
+        flips: Rows (class id, twin id, probability).
+        num_classes: Number of classes, twins included.
+
+    Returns:
+        The table as a tuple of tuples.
+
+    Raises:
+        ValueError: A row that cannot be drawn, named with its values.
+    """
+    table = tuple((int(c), int(t), float(p)) for c, t, p in flips)
+    ids = [i for row in table for i in row[:2]]
+    for source, twin, probability in table:
+        if not 0 <= probability <= 1:
+            raise ValueError(
+                f'flip of class {source} to {twin}: probability '
+                f'{probability}; expected a number from 0 to 1'
+            )
+        if not (0 <= source < num_classes and 0 <= twin < num_classes):
+            raise ValueError(
+                f'flip of class {source} to {twin}: expected ids from 0 to '
+                f'{num_classes - 1}'
+            )
+        if ids.count(source) > 1 or ids.count(twin) > 1:
+            raise ValueError(
+                f'flip of class {source} to {twin}: expected each id once in '
+                f'the table, found {ids}'
+            )
+    return table
+
+
+@TRANSFORMS.register_module()
+class RandomClassFlips(BaseTransform):
+    """Turn whole classes of an image into their twins at random.
+
+    Each row of the table is drawn once per image, independently. Only
+    ``gt_seg_map`` changes; kept annotators' maps stay as they are, and with
+    ``flips`` in the meta information they say the label distribution.
+
+    Required keys: ``gt_seg_map``, ``flips`` unless given as argument.
+    Modified keys: ``gt_seg_map``, ``flips``.
+
+    Args:
+        flips: Rows (class id, twin id, probability); None takes the table of
+            the data set.
+    """
+
+    def __init__(self, flips: Sequence[Flip] | None = None) -> None:
+        self.flips = None if flips is None else check_flips(flips)
+
+    def transform(self, results: dict) -> dict:
+        """Draw the flips of one image."""
+        if self.flips is not None:
+            results['flips'] = self.flips
+        elif 'flips' not in results:
+            raise ValueError(
+                'RandomClassFlips has no table: give it flips=((class id, '
+                'twin id, probability), ...), or use a data set with flips in '
+                'its metainfo'
+            )
+        table = np.arange(256, dtype=np.uint8)
+        for source, twin, probability in results['flips']:
+            if np.random.rand() < probability:
+                table[source] = twin
+        results['gt_seg_map'] = table[results['gt_seg_map']]
+        return results
+
+
+def _label_keys(results: dict) -> list[str]:
+    """All annotators' maps if they were kept, else the drawn one."""
+    fields = results.get('seg_fields', [])
+    kept = [key for key in fields if key.startswith('gt_seg_map_')]
+    return kept or [key for key in fields if key == 'gt_seg_map']
+
+
+@TRANSFORMS.register_module()
+class LesionCenteredCrop(BaseTransform):
+    """Crop around what the annotators marked.
+
+    The crop's centre is that of the box around all foreground pixels of all
+    loaded maps, or the image's where nobody marked any; it is moved as far
+    as needed to lie inside the image.
+
+    Modified keys: ``img``, ``img_shape`` and every key in ``seg_fields``.
+
+    Args:
+        crop_size: Height and width.
+        background: Class id that is no lesion.
+        ignore_index: Label of unlabelled pixels, no lesion either.
+    """
+
+    def __init__(
+        self,
+        crop_size: int | tuple[int, int],
+        background: int = 0,
+        ignore_index: int = 255,
+    ) -> None:
+        if isinstance(crop_size, int):
+            crop_size = (crop_size, crop_size)
+        self.crop_size = tuple(crop_size)
+        self.background = background
+        self.ignore_index = ignore_index
+
+    def transform(self, results: dict) -> dict:
+        """Crop image, label maps and cached predictions alike."""
+        size = results['img'].shape[:2]
+        if any(s < c for s, c in zip(size, self.crop_size, strict=True)):
+            raise ValueError(
+                f'{results.get("img_path", "image")}: {size} pixels, smaller '
+                f'than the crop {self.crop_size}; pad it first or crop less'
+            )
+        lesion = np.zeros(size, bool)
+        for key in _label_keys(results):
+            label = results[key]
+            lesion |= (label != self.background) & (label != self.ignore_index)
+        window = tuple(
+            self._span(lesion.any(1 - axis), crop)
+            for axis, crop in enumerate(self.crop_size)
+        )
+        for key in ['img', *results.get('seg_fields', [])]:
+            results[key] = np.ascontiguousarray(results[key][window])
+        # Predictions are resized to ``ori_shape``: the crop is the image now.
+        results['img_shape'] = results['ori_shape'] = self.crop_size
+        return results
+
+    @staticmethod
+    def _span(marked: np.ndarray, crop: int) -> slice:
+        inside = np.flatnonzero(marked)
+        if inside.size:
+            start = (inside[0] + inside[-1] + 1 - crop) // 2
+        else:
+            start = (len(marked) - crop) // 2
+        start = int(np.clip(start, 0, len(marked) - crop))
+        return slice(start, start + crop)
+
+
+@TRANSFORMS.register_module()
+class PadAll(Pad):
+    """mmcv's ``Pad`` for every key in ``seg_fields``, not one alone.
+
+    Takes the arguments of ``Pad``. Cached predictions are filled like
+    labels; the packer makes such pixels uniform.
+    """
+
+    def _pad_seg(self, results: dict) -> None:
+        value = self.pad_val.get('seg', 255)
+        height, width = results['pad_shape'][:2]
+        for key in results.get('seg_fields', []):
+            field = results[key]
+            # impad takes 4 channels at most, predictions have more.
+            planes = field[..., None] if field.ndim == 2 else field
+            padded = [
+                mmcv.impad(
+                    planes[..., i],
+                    shape=(height, width),
+                    pad_val=value,
+                    padding_mode=self.padding_mode,
+                )
+                for i in range(planes.shape[2])
+            ]
+            results[key] = (
+                padded[0] if field.ndim == 2 else np.stack(padded, -1)
+            )
