@@ -153,4 +153,4 @@ class CARHead(BaseModule):
         generator = unwrap(self.generator)
         features = generator.encode(image, log_probs)
         for chunk in z.split(chunk_size):
-            yield generator.decode(features, chunk).softmax(dim=2)
+            yield generator.sample(features, chunk)

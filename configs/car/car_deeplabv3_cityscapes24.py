@@ -1,0 +1,43 @@
+# CAR on a frozen DeepLabV3: Cityscapes with five classes that flip at random.
+_base_ = [
+    '../_base_/models/car.py',
+    '../_base_/datasets/cityscapes24.py',
+    '../_base_/schedules/car_two_stage.py',
+    '../_base_/default_runtime.py',
+]
+model = dict(
+    decode_head=dict(
+        num_classes=24,
+        black_box=dict(
+            type='BlackBox',
+            config='mmseg::deeplabv3/'
+            'deeplabv3_r50-d8_4xb2-80k_cityscapes-512x1024.py',
+            checkpoint='pretrained',
+        ),
+        calibration=dict(_delete_=True, type='ConvCalibration'),
+        generator=dict(noise_size=32),
+    ),
+    train_cfg=dict(num_samples=7),
+)
+train_dataloader = dict(batch_size=16)
+# 30 epochs of 2975 images in batches of 16.
+halved = dict(
+    type='MultiStepLR',
+    begin='phase',
+    by_epoch=False,
+    milestones=[5580],
+    gamma=0.5,
+)
+param_scheduler = dict(
+    calibration=[halved], generator=[halved], discriminator=[halved]
+)
+train_cfg = dict(
+    phases=[
+        dict(iters=120000, train=['calibration']),
+        dict(
+            iters=120000,
+            train=['generator', 'discriminator'],
+            cycles=dict(discriminator=(50, 200)),
+        ),
+    ]
+)

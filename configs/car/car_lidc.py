@@ -1,0 +1,7 @@
+# CAR on LIDC, M = 20: the paper's headline row.
+_base_ = [
+    '../_base_/models/car.py',
+    '../_base_/datasets/lidc.py',
+    '../_base_/schedules/car_two_stage.py',
+    '../_base_/default_runtime.py',
+]

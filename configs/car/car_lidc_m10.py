@@ -1,0 +1,2 @@
+_base_ = './car_lidc.py'
+model = dict(train_cfg=dict(num_samples=10))
