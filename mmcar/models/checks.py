@@ -1,0 +1,21 @@
+"""Refusals of bad config values, naming the key and the value."""
+
+from collections.abc import Collection
+
+
+def at_least(minimum: int, **values: int) -> None:
+    """Refuse any of the named values that is no integer >= ``minimum``."""
+    for key, value in values.items():
+        if not isinstance(value, int) or value < minimum:
+            raise ValueError(
+                f'{key}={value!r}: expected an integer of at least {minimum}'
+            )
+
+
+def one_of(choices: Collection[str], **values: str) -> None:
+    """Refuse any of the named values that is not among ``choices``."""
+    for key, value in values.items():
+        if value not in choices:
+            raise ValueError(
+                f'{key}={value!r}: expected one of {", ".join(choices)}'
+            )

@@ -1,0 +1,203 @@
+"""Generators: image, F's log-probabilities and noise -> coherent label maps.
+
+Shapes: B images, K classes, S samples per image, d numbers of noise.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, NamedTuple
+
+import torch
+from mmengine.model import BaseModule
+from mmseg.registry import MODELS
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.utils.checkpoint import checkpoint
+
+from .checks import at_least
+from .gumbel import SharedGumbel
+
+Consumer = Callable[[Tensor], tuple[Tensor, ...]]
+
+
+class GeneratorOutput(NamedTuple):
+    """What a generator returns.
+
+    Attributes:
+        results: Probabilities (S, B, K, H, W), or what ``consume`` returned
+            for each chunk of samples.
+        posterior: Mean and log-variance (B, d) of a latent code, or None.
+    """
+
+    results: Tensor | list[tuple[Tensor, ...]]
+    posterior: tuple[Tensor, Tensor] | None
+
+
+class BaseGenerator(BaseModule):
+    """Encodes an image once and decodes it once per noise vector.
+
+    Args:
+        noise_size: Length d of the noise vectors.
+        temperature: Divides the logits; 0 makes samples one-hot.
+        init_cfg: Initialisation config of MMEngine.
+    """
+
+    def __init__(
+        self,
+        noise_size: int,
+        temperature: float = 1.0,
+        init_cfg: dict | list | None = None,
+    ) -> None:
+        super().__init__(init_cfg)
+        at_least(1, noise_size=noise_size)
+        if temperature < 0:
+            raise ValueError(f'temperature={temperature!r}: expected >= 0')
+        self.noise_size = noise_size
+        self.temperature = temperature
+
+    @abstractmethod
+    def encode(self, image: Tensor, log_probs: Tensor) -> Any:
+        """Compute all that does not depend on noise.
+
+        Args:
+            image: Images (B, C, H, W).
+            log_probs: F's log-probabilities (B, K, H, W).
+
+        Returns:
+            Features, for ``decode`` and ``posterior``.
+        """
+
+    @abstractmethod
+    def decode(self, features: Any, z: Tensor) -> Tensor:
+        """Return logits (s, B, K, H, W), before the temperature."""
+
+    def sample(self, features: Any, z: Tensor) -> Tensor:
+        """Return probabilities (s, B, K, H, W) for noise ``z`` (s, B, d)."""
+        logits = self.decode(features, z)
+        if self.temperature == 0:
+            best = logits.argmax(dim=2, keepdim=True)
+            return torch.zeros_like(logits).scatter_(2, best, 1.0)
+        if self.temperature != 1:
+            logits = logits / self.temperature
+        return logits.softmax(dim=2)
+
+    def posterior(self, features: Any) -> tuple[Tensor, Tensor] | None:
+        """Return mean and log-variance (B, d) of the latent code, if any."""
+        return None
+
+    def forward(
+        self,
+        image: Tensor,
+        log_probs: Tensor,
+        z: Tensor,
+        consume: Consumer | None = None,
+        chunk_size: int | None = None,
+    ) -> GeneratorOutput:
+        """Sample label maps.
+
+        With ``consume`` and ``chunk_size`` the samples are decoded and
+        consumed chunk by chunk, and their activations computed again in the
+        backward pass: memory holds one chunk, whatever S. What ``consume``
+        calls must be deterministic and keep no statistics.
+
+        Args:
+            image: Images (B, C, H, W).
+            log_probs: F's log-probabilities (B, K, H, W).
+            z: Standard normal noise (S, B, d).
+            consume: Reduces probabilities (s, B, K, H, W) of s samples to a
+                tuple of tensors, which is all that is kept of them.
+            chunk_size: Samples per chunk; None: all at once.
+
+        Returns:
+            Probabilities, or the list of what ``consume`` returned, and the
+            posterior of the latent code.
+        """
+        if z.shape[1:] != (len(image), self.noise_size):
+            raise ValueError(
+                f'noise of shape {tuple(z.shape)}: expected (samples, '
+                f'{len(image)} images, noise_size={self.noise_size})'
+            )
+        features = self.encode(image, log_probs)
+        posterior = self.posterior(features)
+        if consume is None:
+            return GeneratorOutput(self.sample(features, z), posterior)
+        if chunk_size is None:
+            results = [consume(self.sample(features, z))]
+            return GeneratorOutput(results, posterior)
+        at_least(1, chunk_size=chunk_size)
+
+        def run(chunk: Tensor) -> tuple[Tensor, ...]:
+            return consume(self.sample(features, chunk))
+
+        results = [self._checkpoint(run, c) for c in z.split(chunk_size)]
+        return GeneratorOutput(results, posterior)
+
+    def _checkpoint(
+        self, run: Callable[[Tensor], tuple[Tensor, ...]], z: Tensor
+    ) -> tuple[Tensor, ...]:
+        if not torch.is_grad_enabled():
+            return run(z)
+
+        def contexts() -> tuple[AbstractContextManager, ...]:
+            return nullcontext(), _frozen_statistics(self)
+
+        return checkpoint(run, z, use_reentrant=False, context_fn=contexts)
+
+
+@contextmanager
+def _frozen_statistics(module: nn.Module) -> Iterator[None]:
+    """Normalise as before, but leave the running statistics alone.
+
+    The second computation of a chunk must not count as a second batch.
+    Momentum 0 keeps the graph the same, as checkpointing demands.
+    """
+    norms = [m for m in module.modules() if isinstance(m, _BatchNorm)]
+    kept = [(m.momentum, m.num_batches_tracked) for m in norms]
+    try:
+        for norm in norms:
+            norm.momentum, norm.num_batches_tracked = 0.0, None
+        yield
+    finally:
+        for norm, (momentum, count) in zip(norms, kept, strict=True):
+            norm.momentum, norm.num_batches_tracked = momentum, count
+
+
+@MODELS.register_module()
+class GumbelSampler(BaseGenerator):
+    """Exact, coherent draws from F without any training.
+
+    Every sample is ``argmax_k (log F_k + g_k)`` with Gumbel noise shared
+    between pixels (:class:`SharedGumbel`), so the frequency of a class at a
+    pixel is F's probability.
+
+    Args:
+        num_classes: Number of classes, K.
+        correlation_length: None for one number per class and image, or the
+            correlation length in pixels of a smooth field.
+        num_features: Waves that make up a field.
+        temperature: 0 gives one-hot maps; above, a softmax around the same
+            argmax, whose *mean* is F only in the limit.
+        init_cfg: Initialisation config of MMEngine.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        correlation_length: float | None = None,
+        num_features: int = 32,
+        temperature: float = 0.0,
+        init_cfg: dict | list | None = None,
+    ) -> None:
+        gumbel = SharedGumbel(num_classes, correlation_length, num_features)
+        super().__init__(gumbel.noise_size, temperature, init_cfg)
+        self.num_classes = num_classes
+        self.gumbel = gumbel
+
+    def encode(self, image: Tensor, log_probs: Tensor) -> Tensor:
+        """Return ``log_probs`` (B, K, H, W): there is nothing to encode."""
+        return log_probs
+
+    def decode(self, features: Tensor, z: Tensor) -> Tensor:
+        """Return perturbed log-probabilities (s, B, K, H, W)."""
+        return features + self.gumbel(z, features.shape[-2:])

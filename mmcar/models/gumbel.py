@@ -1,0 +1,91 @@
+"""Gumbel noise that whole regions share.
+
+``argmax_k (log F_k + g_k)`` with standard Gumbel g_k is an exact draw from F.
+Sharing g_k between pixels keeps that true at each of them and makes the draw
+coherent.
+"""
+
+import math
+
+import torch
+from mmseg.registry import MODELS
+from torch import Tensor, nn
+from torch.quasirandom import SobolEngine
+
+from .checks import at_least
+
+# Beyond, float32 rounds the normal cdf to 0 or 1 and the quantile to infinity.
+_TAIL = 12.0
+
+
+def gumbel_from_normal(normal: Tensor) -> Tensor:
+    """Turn standard normal into standard Gumbel values, tails included."""
+    normal = normal.clamp(-_TAIL, _TAIL)
+    return -torch.log(-torch.special.log_ndtr(normal))
+
+
+@MODELS.register_module()
+class SharedGumbel(nn.Module):
+    """Standard Gumbel noise per class, shared between pixels.
+
+    Args:
+        num_classes: Number of classes, K.
+        correlation_length: None: one number per class and image. Else a
+            smooth field per class with correlation
+            ``exp(-0.5 * (distance / correlation_length) ** 2)`` between
+            pixels (approximately; its variance is exactly 1 at each).
+        num_features: Waves that make up a field, R.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        correlation_length: float | None = None,
+        num_features: int = 32,
+    ) -> None:
+        super().__init__()
+        at_least(2, num_classes=num_classes)
+        at_least(1, num_features=num_features)
+        if correlation_length is not None and not correlation_length > 0:
+            raise ValueError(
+                f'correlation_length={correlation_length!r}: expected a '
+                'number of pixels > 0, or None for one number per image'
+            )
+        self.num_classes = num_classes
+        self.noise_size = num_classes
+        frequencies = None
+        if correlation_length is not None:
+            self.noise_size = num_classes * 2 * num_features
+            # Evenly spread draws of N(0, 1 / length^2), fixed by the config:
+            # nothing to learn, nothing to store in a checkpoint.
+            spread = SobolEngine(2, scramble=True, seed=0).draw(num_features)
+            normal = torch.special.ndtri(spread.clamp(1e-6, 1 - 1e-6))
+            frequencies = normal / correlation_length  # (R, 2)
+        self.register_buffer('frequencies', frequencies, persistent=False)
+
+    def forward(self, z: Tensor, size: tuple[int, int]) -> Tensor:
+        """Turn normal noise into Gumbel noise.
+
+        Args:
+            z: Standard normal (S, B, noise_size).
+            size: Height and width of the image in pixels.
+
+        Returns:
+            Gumbel noise (S, B, K, H, W), or (S, B, K, 1, 1) without
+            correlation length.
+        """
+        z = z.unflatten(-1, (self.num_classes, -1))  # (S, B, K, 1 or 2R)
+        if self.frequencies is None:
+            return gumbel_from_normal(z[..., None])
+        waves = self._waves(size)  # (2R, H * W)
+        return gumbel_from_normal((z @ waves).unflatten(-1, size))
+
+    def _waves(self, size: tuple[int, int]) -> Tensor:
+        """Cosine and sine of R plane waves, of unit sum of squares."""
+        rows, columns = (
+            torch.arange(n, device=self.frequencies.device) for n in size
+        )
+        phase = (
+            self.frequencies @ torch.cartesian_prod(rows, columns).T.float()
+        )
+        return torch.cat((phase.cos(), phase.sin())) / math.sqrt(len(phase))
