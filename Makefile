@@ -1,0 +1,61 @@
+# Everything a newcomer needs: `make quickstart` and `make test`.
+PYTHON ?= python3
+VENV ?= .venv
+ONEDL_VENV ?= .venv-onedl
+RUN := $(VENV)/bin/python
+PINS := $(wildcard requirements/*.txt) setup.py
+PIP_INSTALL := -m pip install -qq --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help setup quickstart test test-all test-onedl lint format
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' \
+		$(firstword $(MAKEFILE_LIST))
+	@echo '  PYTHON=... chooses the interpreter, VENV=... the environment.'
+
+# $(call install,VENV,STACK): the stamp is written last. A venv made here
+# that has no stamp was cut short: half-installed packages look whole to pip,
+# so it is made anew. A venv made elsewhere is never removed.
+define install
+	@if [ -e $(1)/.mmcar-made ] && [ ! -e $(1)/.mmcar-ready ]; then \
+		echo '$(1) is incomplete: starting over'; rm -rf $(1); fi
+	@if [ ! -x $(1)/bin/python ]; then mkdir -p $(1) && \
+		touch $(1)/.mmcar-made && $(PYTHON) -m venv $(1); fi
+	@rm -f $(1)/.mmcar-ready
+	@echo 'Installing into $(1): pip, torch (large), the $(2) stack, mmcar'
+	@$(1)/bin/python $(PIP_INSTALL) --upgrade pip
+	@$(1)/bin/python $(PIP_INSTALL) -c requirements/constraints.txt \
+		torch==2.13.0 setuptools wheel
+	@$(1)/bin/python $(PIP_INSTALL) -c requirements/constraints.txt \
+		-r requirements/runtime.txt -r requirements/$(2).txt \
+		-r requirements/tests.txt
+	@$(1)/bin/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	@touch $(1)/.mmcar-ready
+endef
+
+setup: $(VENV)/.mmcar-ready  ## Create the environment (seconds when current)
+
+$(VENV)/.mmcar-ready: $(PINS)
+	$(call install,$(VENV),official)
+
+$(ONEDL_VENV)/.mmcar-ready: $(PINS)
+	$(call install,$(ONEDL_VENV),onedl)
+
+quickstart: setup  ## Data, training, test and figures in minutes on a CPU
+	@$(RUN) tools/quickstart.py
+
+test: setup  ## Run the tests
+	@$(RUN) -m pytest
+
+test-all: setup  ## Run the tests, the slow ones included
+	@$(RUN) -m pytest -m 'slow or not slow'
+
+test-onedl: $(ONEDL_VENV)/.mmcar-ready  ## Run the tests on the onedl forks
+	@$(ONEDL_VENV)/bin/python -m pytest
+
+lint: setup  ## Check style
+	@$(RUN) -m ruff check . && $(RUN) -m ruff format --check .
+
+format: setup  ## Fix style
+	@$(RUN) -m ruff check --fix . && $(RUN) -m ruff format .
