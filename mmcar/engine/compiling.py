@@ -1,0 +1,60 @@
+"""``torch.compile`` for single networks, as an option that cannot hurt."""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from mmengine.logging import print_log
+from torch import nn
+
+
+class _CompiledOrEager:
+    """Calls the compiled function until it fails, then the eager one."""
+
+    def __init__(self, function: Callable, label: str) -> None:
+        self.eager = function
+        self.label = label
+        self.current = torch.compile(function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.current is self.eager:
+            return self.eager(*args, **kwargs)
+        try:
+            return self.current(*args, **kwargs)
+        except Exception as error:
+            # A mistake in the model itself comes up again in the eager call.
+            print_log(
+                f'torch.compile of {self.label} failed, going on without it: '
+                f'{type(error).__name__}: {error}',
+                logger='current',
+                level=logging.WARNING,
+            )
+            self.current = self.eager
+            return self.eager(*args, **kwargs)
+
+
+def compile_networks(model: nn.Module, names: Sequence[str]) -> None:
+    """Compile networks of a model in place; parameter names do not change.
+
+    Of a generator, ``encode`` and ``decode`` are compiled: its ``forward``
+    calls back into losses, which no compiler looks through.
+
+    Args:
+        model: Model with ``networks()``.
+        names: Names of the networks to compile.
+    """
+    networks = model.networks() if names else {}
+    for name in names:
+        if name not in networks:
+            raise ValueError(
+                f'compile names {name!r}, which is not a trainable network '
+                f'of the model; it has {list(networks)}.'
+            )
+        network = networks[name]
+        parts = [p for p in ('encode', 'decode') if hasattr(network, p)]
+        for part in parts or ['forward']:
+            function = _CompiledOrEager(
+                getattr(network, part), f'{name}.{part}'
+            )
+            setattr(network, part, function)

@@ -1,0 +1,171 @@
+"""Training data whose order and augmentation follow from numbers alone.
+
+Every training sample has a position: the joint batch of iteration ``i`` over
+all processes consists of positions ``i * batch ... (i + 1) * batch - 1``.
+The position decides which image it is and seeds its augmentation, so training
+resumes anywhere without replaying what came before.
+"""
+
+import itertools
+from collections.abc import Iterator, Sized
+from typing import Any
+
+import torch
+from mmengine.dist import get_dist_info
+from mmseg.registry import DATA_SAMPLERS, DATASETS
+from torch.utils.data import DataLoader, Dataset, Sampler
+
+from .seeding import ORDER, SAMPLE, derive_seed, seed_all
+
+REPLACED_SAMPLERS = ('InfiniteSampler', 'DefaultSampler', 'ResumableSampler')
+
+
+@DATA_SAMPLERS.register_module()
+class ResumableSampler(Sampler):
+    """Endless sampler that starts at any position at no cost.
+
+    Of ``W`` processes, process ``r`` takes the positions ``r, r + W, ...``:
+    together they see the batches that one process with a ``W`` times larger
+    batch would see.
+
+    Args:
+        dataset: The dataset to draw from.
+        seed: Seed of the order.
+        shuffle: Whether each pass has its own random order.
+
+    Yields:
+        ``(position, index)`` pairs, as :class:`SeededDataset` takes them.
+    """
+
+    def __init__(
+        self, dataset: Sized, seed: int | None = None, shuffle: bool = True
+    ) -> None:
+        self.rank, self.world_size = get_dist_info()
+        self.size = len(dataset)
+        if self.size == 0:
+            raise ValueError('the training dataset is empty.')
+        self.seed = seed or 0
+        self.shuffle = shuffle
+        self.start = 0
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        current, order = -1, range(self.size)
+        first = self.start + self.rank
+        for position in itertools.count(first, self.world_size):
+            number, offset = divmod(position, self.size)
+            if self.shuffle and number != current:
+                current, order = number, self.order(number)
+            yield position, int(order[offset])
+
+    def order(self, number: int) -> torch.Tensor:
+        """Order (N,) of the images in the given pass over the dataset."""
+        generator = torch.Generator()
+        generator.manual_seed(derive_seed(ORDER, self.seed, number))
+        return torch.randperm(self.size, generator=generator)
+
+    def __len__(self) -> int:
+        """Samples of one pass on one process."""
+        return -(-self.size // self.world_size)
+
+
+@DATASETS.register_module()
+class SeededDataset(Dataset):
+    """Seeds all random numbers of a sample from its position.
+
+    Args:
+        dataset: The dataset or its config.
+        seed: Seed of the augmentation.
+    """
+
+    def __init__(self, dataset: Dataset | dict, seed: int = 0) -> None:
+        if isinstance(dataset, dict):
+            dataset = DATASETS.build(dataset)
+        self.dataset = dataset
+        self.seed = seed
+
+    @property
+    def metainfo(self) -> dict:
+        """Metainfo of the dataset."""
+        return getattr(self.dataset, 'metainfo', {})
+
+    def full_init(self) -> None:
+        """Read the dataset's annotations."""
+        if hasattr(self.dataset, 'full_init'):
+            self.dataset.full_init()
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, key: tuple[int, int]) -> Any:
+        position, index = key
+        seed_all(SAMPLE, self.seed, position)
+        return self.dataset[index]
+
+
+class ResumableDataLoader:
+    """A ``DataLoader`` that can be told where to begin.
+
+    Its workers start with the first batch, not when the loop is built, so
+    that they start once and at the right place.
+
+    Args:
+        dataloader: Loader of a :class:`SeededDataset` with a
+            :class:`ResumableSampler`.
+    """
+
+    def __init__(self, dataloader: DataLoader) -> None:
+        self.dataloader = dataloader
+
+    def start_at(self, iteration: int, seed: int) -> None:
+        """Choose the first batch and the seed; call it before iterating."""
+        sampler = self.dataloader.sampler
+        joint_batch = self.dataloader.batch_size * sampler.world_size
+        sampler.start = iteration * joint_batch
+        sampler.seed = self.dataloader.dataset.seed = seed
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self.dataloader
+
+    def __len__(self) -> int:
+        return len(self.dataloader)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == 'dataloader':
+            raise AttributeError(name)
+        return getattr(self.dataloader, name)
+
+
+def resumable_config(cfg: dict) -> dict:
+    """Put a resumable sampler and a seeded dataset into a loader's config.
+
+    Args:
+        cfg: Config of a training data loader.
+
+    Returns:
+        The same with its sampler and its dataset replaced.
+    """
+    if not isinstance(cfg, dict):
+        raise ValueError(
+            'train_dataloader must be a config dict, so that its order can '
+            f'be resumed; got {type(cfg).__name__}.'
+        )
+    for key in ('batch_sampler', 'num_batch_per_epoch'):
+        if cfg.get(key) is not None:
+            raise ValueError(
+                f'train_dataloader.{key}={cfg[key]!r} does not go with '
+                'training by iterations; leave it out.'
+            )
+    sampler = cfg.get('sampler') or {}
+    kind = sampler.get('type', 'ResumableSampler')
+    if getattr(kind, '__name__', kind) not in REPLACED_SAMPLERS:
+        raise ValueError(
+            f'train_dataloader.sampler.type={kind!r} cannot be resumed '
+            f'exactly; use one of {list(REPLACED_SAMPLERS)}.'
+        )
+    return dict(
+        cfg,
+        sampler=dict(
+            type='ResumableSampler', shuffle=sampler.get('shuffle', True)
+        ),
+        dataset=dict(type='SeededDataset', dataset=cfg['dataset']),
+    )
