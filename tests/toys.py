@@ -18,6 +18,7 @@ def toy_config(**model) -> dict:
             mean=[127.5] * 3,
             std=[127.5] * 3,
             seg_pad_val=255,
+            size_divisor=1,
         ),
         decode_head=dict(
             type='CARHead',

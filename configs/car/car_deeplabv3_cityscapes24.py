@@ -21,16 +21,15 @@ model = dict(
 )
 train_dataloader = dict(batch_size=16)
 # 30 epochs of 2975 images in batches of 16.
-halved = dict(
-    type='MultiStepLR',
-    begin='phase',
-    by_epoch=False,
-    milestones=[5580],
-    gamma=0.5,
-)
-param_scheduler = dict(
-    calibration=[halved], generator=[halved], discriminator=[halved]
-)
+param_scheduler = [
+    dict(
+        type='MultiStepLR',
+        begin='phase',
+        by_epoch=False,
+        milestones=[5580],
+        gamma=0.5,
+    )
+]
 train_cfg = dict(
     phases=[
         dict(iters=120000, train=['calibration']),

@@ -7,7 +7,6 @@ model = dict(
     )
 )
 optim_wrapper = dict(calibration=None)
-param_scheduler = dict(calibration=None)
 train_cfg = dict(
     phases=[
         dict(

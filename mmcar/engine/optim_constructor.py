@@ -15,7 +15,8 @@ class NetworkOptimWrapperConstructor:
     wanted ``type``, ``paramwise_cfg``, ``clip_grad``, ``accumulative_counts``.
 
     Args:
-        optim_wrapper_cfg: Network name -> config of its optimiser wrapper.
+        optim_wrapper_cfg: Network name -> config of its optimiser wrapper;
+            None takes away the one of a base config.
         paramwise_cfg: Must be None; it belongs into a network's config.
 
     Example:
@@ -34,7 +35,11 @@ class NetworkOptimWrapperConstructor:
                 'network: put it into the config of one, e.g. '
                 'optim_wrapper.generator.paramwise_cfg.'
             )
-        self.cfg = optim_wrapper_cfg
+        self.cfg = {
+            name: cfg
+            for name, cfg in optim_wrapper_cfg.items()
+            if cfg is not None
+        }
 
     def __call__(self, model: nn.Module) -> OptimWrapperDict:
         """Build the wrappers for a model with ``networks()``."""

@@ -1,8 +1,18 @@
 """Networks and losses; importing registers them."""
 
+from .black_box import BlackBox, CachedBlackBox
+from .calibration_nets import (
+    ConvCalibration,
+    MMSegCalibration,
+    SegNetCalibration,
+)
+from .car_head import CARHead
+from .car_segmentor import CARSegmentor
+from .discriminators import DCGANDiscriminator, PatchDiscriminator
 from .energy_loss import EnergyLoss
 from .generators import BaseGenerator, GeneratorOutput, GumbelSampler
 from .gumbel import SharedGumbel
+from .known_distribution import KnownDistribution
 from .likelihood_losses import ELBOLoss, LabelCrossEntropy, SampleCrossEntropy
 from .losses import AdversarialLoss, CalibrationLoss
 from .noise import NormalNoise, SobolNoise
@@ -11,16 +21,26 @@ from .refinement_unet import LatentUNet, RefinementUNet
 __all__ = [
     'AdversarialLoss',
     'BaseGenerator',
+    'BlackBox',
+    'CARHead',
+    'CARSegmentor',
+    'CachedBlackBox',
     'CalibrationLoss',
+    'ConvCalibration',
+    'DCGANDiscriminator',
     'ELBOLoss',
     'EnergyLoss',
     'GeneratorOutput',
     'GumbelSampler',
+    'KnownDistribution',
     'LabelCrossEntropy',
     'LatentUNet',
+    'MMSegCalibration',
     'NormalNoise',
+    'PatchDiscriminator',
     'RefinementUNet',
     'SampleCrossEntropy',
+    'SegNetCalibration',
     'SharedGumbel',
     'SobolNoise',
 ]

@@ -3,16 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 import torch
-from mmengine.model import BaseModule, is_model_wrapper
+from mmengine.model import BaseModule
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
+from ..engine.distributed import unwrap_model
 from ..structures import sample_key
-
-
-def unwrap(network: nn.Module) -> nn.Module:
-    """Return the network itself, without a distributed wrapper."""
-    return network.module if is_model_wrapper(network) else network
 
 
 def build_part(key: str, cfg: dict, num_classes: int) -> nn.Module:
@@ -124,7 +120,7 @@ class CARHead(BaseModule):
             if data_samples is None
             else [sample_key(sample) for sample in data_samples]
         )
-        size = unwrap(self.generator).noise_size
+        size = unwrap_model(self.generator).noise_size
         return self.noise(keys, num_samples, size, seed, device=image.device)
 
     def forward(
@@ -142,7 +138,7 @@ class CARHead(BaseModule):
             sample (S, B, K, H, W).
         """
         log_probs = self.calibrate(image, data_samples)
-        output = unwrap(self.generator)(image, log_probs.detach(), z)
+        output = unwrap_model(self.generator)(image, log_probs.detach(), z)
         return log_probs, output.results
 
     @torch.no_grad()
@@ -150,7 +146,7 @@ class CARHead(BaseModule):
         self, image: Tensor, log_probs: Tensor, z: Tensor, chunk_size: int
     ) -> Iterator[Tensor]:
         """Yield the samples in chunks (s, B, K, H, W), encoding once."""
-        generator = unwrap(self.generator)
+        generator = unwrap_model(self.generator)
         features = generator.encode(image, log_probs)
         for chunk in z.split(chunk_size):
             yield generator.sample(features, chunk)

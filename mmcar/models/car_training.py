@@ -8,8 +8,8 @@ from mmengine.logging import MessageHub
 from mmengine.optim import OptimWrapper
 from torch import Tensor, nn
 
+from ..engine.distributed import unwrap_model
 from ..engine.guards import check_finite
-from .car_head import unwrap
 from .losses import SampleBatch
 from .train_batch import TrainBatch
 
@@ -109,7 +109,7 @@ class CARTraining:
         optim = optims['generator']
         # D stays frozen until the backward pass is over: chunked samples are
         # computed again there, and must meet the same D.
-        with _frozen(unwrap(self.discriminator)):
+        with _frozen(unwrap_model(self.discriminator)):
             with optim.optim_context(self.decode_head.generator):
                 samples, fake = self._draw_samples(batch, log_probs)
                 losses = self._generator_losses(samples)
@@ -157,12 +157,10 @@ class CARTraining:
         """D's logits (s, B, ...) of samples (s, B, K, H, W)."""
         if self.discriminator is None:
             return probs.new_zeros(probs.shape[:2])
-        count = len(probs)
-        return unwrap(self.discriminator)(
-            batch.image.repeat(count, 1, 1, 1),
-            probs.flatten(0, 1),
-            batch.mask.repeat(count, 1, 1, 1),
-        ).unflatten(0, (count, -1))
+        logits = unwrap_model(self.discriminator)(
+            batch.image, probs.flatten(0, 1), batch.mask
+        )
+        return logits.unflatten(0, probs.shape[:2])
 
     def _step_discriminator(
         self,
@@ -175,18 +173,14 @@ class CARTraining:
         """Update D on the drawn label against one fake per image."""
         if fake is None:
             with torch.no_grad():
-                generator = unwrap(self.decode_head.generator)
+                generator = unwrap_model(self.decode_head.generator)
                 noise = self._train_noise(batch, 1)
                 fake = generator(batch.image, log_probs, noise).results[0]
         optim = optims['discriminator']
         with optim.optim_context(self.discriminator):
-            count = len(batch.image)
-            logits = self.discriminator(
-                torch.cat([batch.image, batch.image]),
-                torch.cat([batch.real, fake.to(batch.real.dtype)]),
-                torch.cat([batch.mask, batch.mask]),
-            )
-            real_logits, fake_logits = logits[:count], logits[count:]
+            maps = torch.cat([batch.real, fake.to(batch.real.dtype)])
+            logits = self.discriminator(batch.image, maps, batch.mask)
+            real_logits, fake_logits = logits.chunk(2)
             losses = dict(
                 loss_disc=self.loss_adv.discriminator(real_logits, fake_logits)
             )

@@ -7,6 +7,7 @@ model = dict(
         std=[127.5, 127.5, 127.5],
         pad_val=0,
         seg_pad_val=255,
+        size_divisor=1,
     ),
     decode_head=dict(
         type='CARHead',

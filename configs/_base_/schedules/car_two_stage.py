@@ -7,16 +7,15 @@ optim_wrapper = dict(
     discriminator=dict(type='OptimWrapper', optimizer=dict(adam, lr=1e-5)),
 )
 # Each learning rate is halved once: 30 epochs of 8882 images in batches of 32.
-halved = dict(
-    type='MultiStepLR',
-    begin='phase',
-    by_epoch=False,
-    milestones=[8328],
-    gamma=0.5,
-)
-param_scheduler = dict(
-    calibration=[halved], generator=[halved], discriminator=[halved]
-)
+param_scheduler = [
+    dict(
+        type='MultiStepLR',
+        begin='phase',
+        by_epoch=False,
+        milestones=[8328],
+        gamma=0.5,
+    )
+]
 train_cfg = dict(
     type='AlternatingTrainLoop',
     phases=[
