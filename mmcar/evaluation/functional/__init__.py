@@ -1,0 +1,48 @@
+"""Pure functions on label maps and probabilities: tensors in, tensors out."""
+
+from .calibration import (
+    CalibrationBins,
+    ScoreSums,
+    brier_score,
+    entropy,
+    flip_observations,
+    flip_offsets,
+    flip_probability_sums,
+    negative_log_likelihood,
+    score_sums,
+)
+from .energy import (
+    EnergyTerms,
+    energy_distance_terms,
+    generalized_energy_distance,
+)
+from .flips import flip_energy_distance, flip_energy_terms
+from .iou import pairwise_iou
+from .matching import (
+    best_match_iou,
+    decision_iou,
+    hungarian_matched_iou,
+    sample_diversity,
+)
+
+__all__ = [
+    'CalibrationBins',
+    'EnergyTerms',
+    'ScoreSums',
+    'best_match_iou',
+    'brier_score',
+    'decision_iou',
+    'energy_distance_terms',
+    'entropy',
+    'flip_energy_distance',
+    'flip_energy_terms',
+    'flip_observations',
+    'flip_offsets',
+    'flip_probability_sums',
+    'generalized_energy_distance',
+    'hungarian_matched_iou',
+    'negative_log_likelihood',
+    'pairwise_iou',
+    'sample_diversity',
+    'score_sums',
+]

@@ -1,0 +1,163 @@
+"""Generalized energy distance between samples and labels."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from .inputs import join_images, split_images
+from .iou import joint_class_ious
+
+
+class EnergyTerms(NamedTuple):
+    """The three expectations; each a scalar, or one value per image (N,).
+
+    Attributes:
+        cross: E d(s, y).
+        samples: E d(s, s'), the diversity of the samples.
+        labels: E d(y, y').
+    """
+
+    cross: Tensor
+    samples: Tensor
+    labels: Tensor
+
+    @property
+    def ged(self) -> Tensor:
+        """``2 E d(s, y) - E d(s, s') - E d(y, y')``."""
+        return 2 * self.cross - self.samples - self.labels
+
+
+def expected_distance(
+    iou: Tensor, rows: Tensor | None = None, columns: Tensor | None = None
+) -> Tensor:
+    """Weighted mean of 1 - IoU over the pairs that have an IoU.
+
+    Args:
+        iou: Shape (N, M); NaN pairs are left out, weights renormalised.
+        rows: Weights (N,); None is uniform.
+        columns: Weights (M,); None is uniform.
+
+    Returns:
+        Scalar, NaN if no pair has weight.
+    """
+    weights = torch.ones_like(iou)
+    if rows is not None:
+        weights = weights * rows[:, None]
+    if columns is not None:
+        weights = weights * columns
+    weights = weights.masked_fill(iou.isnan(), 0)
+    return (weights * (1 - iou).nan_to_num()).sum() / weights.sum()
+
+
+def energy_terms_from_iou(
+    iou: Tensor, num_labels: int, label_weights: Tensor | None = None
+) -> EnergyTerms:
+    """Terms from the IoUs of all pairs among samples and labels.
+
+    Args:
+        iou: Shape (S + A, S + A), the A labels last.
+        num_labels: A.
+        label_weights: Shape (A,); None is uniform.
+    """
+    s = len(iou) - num_labels
+    w = label_weights
+    return EnergyTerms(
+        expected_distance(iou[:s, s:], None, w),
+        expected_distance(iou[:s, :s]),
+        expected_distance(iou[s:, s:], w, w),
+    )
+
+
+def _check_weights(weights: Tensor | None, labels: Tensor) -> Tensor | None:
+    if weights is None:
+        return None
+    weights = torch.as_tensor(
+        weights, dtype=torch.float64, device=labels.device
+    )
+    shapes = (labels.shape[-3:-2], labels.shape[:-2])  # (A,) or (N, A)
+    if weights.shape not in shapes:
+        raise ValueError(
+            f'label_weights: expected shape {tuple(labels.shape[:-2])} as of '
+            f'the labels, got {tuple(weights.shape)}'
+        )
+    ok = weights.isfinite().all() and (weights >= 0).all()
+    if not ok or (weights.sum(-1) <= 0).any():
+        raise ValueError(
+            'label_weights: expected finite weights >= 0 with a positive '
+            f'sum, got {weights.tolist()}'
+        )
+    return weights.expand(labels.shape[:-2])
+
+
+@torch.no_grad()
+def energy_distance_terms(
+    samples: Tensor,
+    labels: Tensor,
+    *,
+    num_classes: int,
+    classes: Sequence[int] | None = None,
+    ignore_index: int = 255,
+    absent: str = 'skip',
+    label_weights: Tensor | None = None,
+) -> EnergyTerms:
+    """The three terms of :func:`generalized_energy_distance`; same inputs."""
+    pairs = split_images(samples, labels)
+    weights = _check_weights(label_weights, labels)
+    terms = []
+    for i, (s, y) in enumerate(pairs):
+        table = joint_class_ious(
+            s,
+            y,
+            num_classes=num_classes,
+            classes=classes,
+            ignore_index=ignore_index,
+        )
+        w = weights if weights is None or weights.dim() == 1 else weights[i]
+        terms.append(energy_terms_from_iou(table.mean(absent), len(y), w))
+    columns = zip(*terms, strict=True)
+    return EnergyTerms(*(join_images(list(c), samples) for c in columns))
+
+
+def generalized_energy_distance(
+    samples: Tensor,
+    labels: Tensor,
+    *,
+    num_classes: int,
+    classes: Sequence[int] | None = None,
+    ignore_index: int = 255,
+    absent: str = 'skip',
+    label_weights: Tensor | None = None,
+) -> Tensor:
+    """``2 E d(s, y) - E d(s, s') - E d(y, y')`` with d = 1 - IoU.
+
+    Every expectation runs over all pairs, a map with itself included. Pairs
+    without an IoU (``absent='skip'`` and no class in either map) are left
+    out of their expectation, whose weights are renormalised.
+
+    Args:
+        samples: Integer label maps, shape (S, H, W) or (N, S, H, W).
+        labels: Integer label maps, shape (A, H, W) or (N, A, H, W).
+        num_classes: Number of classes K; ids are 0 .. K - 1.
+        classes: Ids that the IoU is averaged over; None is all. The
+            foreground IoU of LIDC is ``classes=(1,), absent='one'``.
+        ignore_index: A label's pixels with this id are masked in its pairs;
+            those that every label ignores, in the pairs of samples.
+        absent: What a class missing from both maps counts: 'skip' leaves it
+            out of the mean, 'one' counts it as IoU 1.
+        label_weights: Probabilities of the labels, shape (A,) or (N, A);
+            None is uniform.
+
+    Returns:
+        Scalar, or shape (N,); NaN where an expectation has no pair left.
+    """
+    return energy_distance_terms(
+        samples,
+        labels,
+        num_classes=num_classes,
+        classes=classes,
+        ignore_index=ignore_index,
+        absent=absent,
+        label_weights=label_weights,
+    ).ged

@@ -1,0 +1,213 @@
+"""Energy distance to labels whose classes flip at random, in closed form."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from ...structures import Flip
+from .energy import EnergyTerms, expected_distance
+from .inputs import (
+    check_maps,
+    check_same_size,
+    join_images,
+    split_images,
+)
+from .iou import ClassIoU, joint_class_ious
+
+
+def check_flips(flips: Sequence[Flip], num_classes: int) -> list[Flip]:
+    """Return the table as a list; ValueError unless every entry makes sense.
+
+    Args:
+        flips: (class, twin, probability) entries; no class may occur twice.
+        num_classes: Ids must lie below it.
+    """
+    flips = [tuple(flip) for flip in flips]
+    if not flips or any(len(flip) != 3 for flip in flips):
+        raise ValueError(
+            'flips: expected at least one (class, twin, probability), got '
+            f'{flips}'
+        )
+    ids = [i for c, t, _ in flips for i in (c, t)]
+    if len(set(ids)) < len(ids) or not all(0 <= i < num_classes for i in ids):
+        raise ValueError(
+            f'flips: expected distinct class ids in 0..{num_classes - 1}, '
+            f'got {flips}'
+        )
+    if not all(0 <= p <= 1 for _, _, p in flips):
+        raise ValueError(f'flips: expected probabilities in [0, 1]: {flips}')
+    return flips
+
+
+def flip_all(label: Tensor, flips: Sequence[Flip]) -> Tensor:
+    """The label with every class of the table turned into its twin."""
+    flipped = label.clone()
+    for c, twin, _ in flips:
+        flipped[label == c] = twin
+    return flipped
+
+
+def flip_class_ious(
+    samples: Tensor,
+    label: Tensor,
+    *,
+    flips: Sequence[Flip],
+    num_classes: int,
+    ignore_index: int = 255,
+) -> ClassIoU:
+    """IoUs of the 2n switchable classes among samples and two label states.
+
+    In any of the 2^n modes, a pair (class, twin) looks as in the base label
+    or as in the label with everything flipped, so these two maps are enough.
+
+    Args:
+        samples: Shape (S, H, W).
+        label: Base label, shape (H, W).
+        flips: The n entries (class, twin, probability).
+        num_classes: Number of classes.
+        ignore_index: Void id of the label, masked in every pair.
+
+    Returns:
+        Table of shape (2n, S + 2, S + 2): the samples, the base label, the
+        flipped one; class and twin of a flip next to each other.
+    """
+    check_maps('label', label[None], num_classes, ignore_index)
+    return joint_class_ious(
+        samples,
+        torch.stack([label, flip_all(label, flips)]),
+        num_classes=num_classes,
+        classes=[i for c, t, _ in flips for i in (c, t)],
+        ignore_index=ignore_index,
+    )
+
+
+def _sum_over_states(
+    iou: Tensor, count: Tensor, prob: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Expected mean IoU over all combinations of independent states.
+
+    The IoU of a pair of maps is (sum of the flips' IoUs) / (number of present
+    classes). The sum adds up flip by flip, only the division couples them; so
+    go through the flips once and keep, for each number of present classes so
+    far, its probability and the expected sum of IoUs together with it.
+
+    Args:
+        iou: Sum of the IoUs of class and twin per state, (n, states, ...).
+        count: How many of the two are present, 0 to 2, same shape.
+        prob: Probability of each state of each flip, (n, states).
+
+    Returns:
+        Expected mean IoU and probability, both restricted to combinations
+        in which some class is present; shape (...).
+    """
+    size = 2 * len(iou) + 1
+    mass = iou.new_zeros(size, *iou.shape[2:])  # P(number of classes)
+    total = torch.zeros_like(mass)  # E[sum of IoUs; number of classes]
+    mass[0] = 1
+    for flip_iou, flip_count, flip_prob in zip(iou, count, prob, strict=True):
+        new_mass, new_total = torch.zeros_like(mass), torch.zeros_like(mass)
+        for x, k, p in zip(flip_iou, flip_count, flip_prob, strict=True):
+            for present in range(3):
+                weight = p * (k == present)
+                old_mass, old_total = (
+                    mass[: size - present],
+                    total[: size - present],
+                )
+                new_mass[present:] += weight * old_mass
+                new_total[present:] += weight * (old_total + x * old_mass)
+        mass, total = new_mass, new_total
+    number = torch.arange(1, size, device=iou.device, dtype=iou.dtype)
+    number = number.view(-1, *[1] * (iou.dim() - 2))
+    return (total[1:] / number).sum(0), mass[1:].sum(0)
+
+
+def flip_terms_from_iou(table: ClassIoU, flips: Sequence[Flip]) -> EnergyTerms:
+    """Terms of the energy distance from :func:`flip_class_ious`."""
+    n, s = len(flips), table.iou.shape[1] - 2
+    p = table.iou.new_tensor([p for _, _, p in flips])
+    prob = torch.stack([1 - p, p], 1)  # (n, 2): base, flipped
+    iou = table.iou.unflatten(0, (n, 2)).sum(1)  # (n, S + 2, S + 2)
+    count = table.present.unflatten(0, (n, 2)).sum(1)
+
+    def cross_states(x: Tensor) -> Tensor:
+        return x[:, :s, s:].transpose(1, 2)  # (n, 2, S)
+
+    def label_states(x: Tensor) -> Tensor:
+        return x[:, s:, s:].flatten(1)  # (n, 4)
+
+    cross, weight = _sum_over_states(
+        cross_states(iou), cross_states(count), prob
+    )
+    within, within_weight = _sum_over_states(
+        label_states(iou),
+        label_states(count),
+        (prob[:, :, None] * prob[:, None]).flatten(1),
+    )
+    samples = ClassIoU(table.iou[:, :s, :s], table.present[:, :s, :s])
+    return EnergyTerms(
+        1 - cross.sum() / weight.sum(),
+        expected_distance(samples.mean('skip')),
+        1 - within / within_weight,
+    )
+
+
+@torch.no_grad()
+def flip_energy_terms(
+    samples: Tensor,
+    label: Tensor,
+    *,
+    flips: Sequence[Flip],
+    num_classes: int,
+    ignore_index: int = 255,
+) -> EnergyTerms:
+    """The three terms of :func:`flip_energy_distance`; same inputs."""
+    flips = check_flips(flips, num_classes)
+    terms = []
+    for s, y in split_images(samples, label, label_dim=2):
+        check_same_size(samples=s, label=y)
+        table = flip_class_ious(
+            s,
+            y,
+            flips=flips,
+            num_classes=num_classes,
+            ignore_index=ignore_index,
+        )
+        terms.append(flip_terms_from_iou(table, flips))
+    columns = zip(*terms, strict=True)
+    return EnergyTerms(*(join_images(list(c), samples) for c in columns))
+
+
+def flip_energy_distance(
+    samples: Tensor,
+    label: Tensor,
+    *,
+    flips: Sequence[Flip],
+    num_classes: int,
+    ignore_index: int = 255,
+) -> Tensor:
+    """Energy distance to all 2^n modes of a label, without building them.
+
+    Each of the n classes of the table turns as a whole into its twin with
+    its probability, independently. The IoU of a pair is averaged over those
+    of the 2n switchable classes that occur in at least one of its maps; a
+    pair in which none occurs is left out of its expectation, whose weights
+    are renormalised. Costs O(S n^2) beyond counting pixels.
+
+    Args:
+        samples: Integer label maps, shape (S, H, W) or (N, S, H, W).
+        label: Base label with nothing flipped, shape (H, W) or (N, H, W).
+        flips: Entries (class, twin, probability), no class twice.
+        num_classes: Number of classes K; ids are 0 .. K - 1.
+        ignore_index: Void pixels of the label, masked in every pair.
+
+    Returns:
+        Scalar, or shape (N,); NaN where an expectation has no pair left.
+    """
+    return flip_energy_terms(
+        samples,
+        label,
+        flips=flips,
+        num_classes=num_classes,
+        ignore_index=ignore_index,
+    ).ged

@@ -1,0 +1,94 @@
+"""Checks of label maps, shared by every function on them."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+
+
+def check_maps(
+    name: str, maps: Tensor, num_classes: int, ignore_index: int | None = None
+) -> None:
+    """Raise a ValueError unless ``maps`` is a set of integer label maps.
+
+    Args:
+        name: What the maps are called in the message.
+        maps: Shape (N, H, W) with N > 0.
+        num_classes: Ids must lie in ``0 .. num_classes - 1``.
+        ignore_index: The one other id allowed; None allows no other.
+    """
+    if not isinstance(maps, Tensor) or maps.dtype not in _INTEGERS:
+        kind = getattr(maps, 'dtype', type(maps).__name__)
+        raise ValueError(
+            f'{name}: expected integer label maps, got {kind}; take the '
+            'argmax of probabilities first'
+        )
+    if maps.dim() != 3 or 0 in maps.shape:
+        raise ValueError(
+            f'{name}: expected a non-empty shape (N, H, W), got '
+            f'{tuple(maps.shape)}'
+        )
+    low, high = int(maps.min()), int(maps.max())
+    if low >= 0 and high < num_classes:
+        return
+    wrong = (maps < 0) | (maps >= num_classes)
+    if ignore_index is not None:
+        wrong &= maps != ignore_index
+    if wrong.any():
+        ids = maps[wrong].unique().tolist()[:5]
+        extra = '' if ignore_index is None else f' or {ignore_index} (ignored)'
+        raise ValueError(
+            f'{name}: expected ids in 0..{num_classes - 1}{extra}, found {ids}'
+        )
+
+
+def check_classes(classes: Sequence[int] | None, num_classes: int) -> list:
+    """Return the class ids to average over, all of them for None."""
+    ids = list(range(num_classes) if classes is None else classes)
+    valid = all(0 <= c < num_classes for c in ids)
+    if not ids or not valid or len(set(ids)) < len(ids):
+        raise ValueError(
+            f'classes: expected distinct ids in 0..{num_classes - 1}, '
+            f'got {ids}'
+        )
+    return ids
+
+
+def check_same_size(**maps: Tensor) -> None:
+    """Raise a ValueError unless the named maps agree in height and width."""
+    if len({m.shape[-2:] for m in maps.values()}) > 1:
+        shapes = ', '.join(f'{k} {tuple(m.shape)}' for k, m in maps.items())
+        raise ValueError(f'expected maps of one size (H, W), got {shapes}')
+
+
+def split_images(
+    samples: Tensor, labels: Tensor, label_dim: int = 3
+) -> list[tuple[Tensor, Tensor]]:
+    """Split an optional leading image dimension off two sets of maps.
+
+    Args:
+        samples: Shape (S, H, W), or (N, S, H, W) for N images.
+        labels: Maps of the same images; ``label_dim`` dimensions per image.
+        label_dim: 3 for a set of maps per image, 2 for one map.
+
+    Returns:
+        One pair of tensors per image.
+    """
+    if samples.dim() == 4 and labels.dim() == label_dim + 1:
+        if len(samples) == len(labels) > 0:
+            return list(zip(samples, labels, strict=True))
+    elif samples.dim() == 3 and labels.dim() == label_dim:
+        return [(samples, labels)]
+    one = '(A, H, W)' if label_dim == 3 else '(H, W)'
+    raise ValueError(
+        f'expected samples (S, H, W) with labels {one}, or both with the '
+        f'same leading image dimension; got samples {tuple(samples.shape)} '
+        f'and labels {tuple(labels.shape)}'
+    )
+
+
+def join_images(scores: list[Tensor], samples: Tensor) -> Tensor:
+    """Undo :func:`split_images`: stack only if there was a leading N."""
+    return torch.stack(scores) if samples.dim() == 4 else scores[0]

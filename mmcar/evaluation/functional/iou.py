@@ -1,0 +1,204 @@
+"""Intersection over union of every pair of label maps, counted exactly."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .inputs import (
+    check_classes,
+    check_maps,
+    check_same_size,
+    join_images,
+    split_images,
+)
+
+
+class ClassIoU(NamedTuple):
+    """IoU of every class in every pair of two sets of maps.
+
+    Attributes:
+        iou: Shape (C, N, M), float64; 0 where a class is not present.
+        present: Shape (C, N, M), bool; the class occurs in the pair.
+    """
+
+    iou: Tensor
+    present: Tensor
+
+    def mean(self, absent: str) -> Tensor:
+        """Average over classes.
+
+        Args:
+            absent: What a class missing from both maps counts: 'skip' leaves
+                it out of the mean (NaN if none remains), 'one' counts it 1.
+
+        Returns:
+            Shape (N, M).
+        """
+        if absent == 'skip':
+            return self.iou.sum(0) / self.present.sum(0)
+        if absent == 'one':
+            return (self.iou + ~self.present).mean(0)
+        raise ValueError(f"absent: expected 'skip' or 'one', got {absent!r}")
+
+
+def _pack(masks: Tensor) -> Tensor | np.ndarray:
+    """Turn masks (N, P) into what :func:`_count` is fastest with.
+
+    On the CPU that is 64 pixels per word. Elsewhere it is a matrix product of
+    floats, exact as long as a count fits the mantissa.
+    """
+    if masks.device.type != 'cpu' or not hasattr(np, 'bitwise_count'):
+        exact = masks.shape[1] <= 1 << 24
+        return masks.to(torch.float32 if exact else torch.float64)
+    packed = np.packbits(masks.numpy(), axis=1)
+    return np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view('u8')
+
+
+def _count(a: Tensor | np.ndarray, b: Tensor | np.ndarray) -> Tensor:
+    """Sizes of all intersections of packed masks: (N, M) float64."""
+    if isinstance(a, Tensor):
+        return (a @ b.T).double()
+    counts = np.empty((len(a), len(b)))
+    for i, row in enumerate(a):
+        first = i if a is b else 0  # symmetric: the upper half is enough
+        part = np.bitwise_count(row & b[first:]).sum(1, dtype=np.int64)
+        counts[i, first:] = part
+        if a is b:
+            counts[first:, i] = part
+    return torch.from_numpy(counts)
+
+
+def _flatten(maps: Tensor, valid: Tensor, num_classes: int) -> tuple:
+    """Flatten to (N, P); masks that are all the same become one row."""
+    if num_classes <= 256:  # ids were checked; masked ones may wrap around
+        maps = maps.to(torch.uint8)
+    valid = valid.flatten(1)
+    if (valid == valid[:1]).all():
+        valid = valid[:1]
+    return maps.flatten(1).contiguous(), valid.contiguous()
+
+
+def class_ious(
+    a: Tensor,
+    b: Tensor,
+    a_valid: Tensor,
+    b_valid: Tensor,
+    classes: Sequence[int],
+    num_classes: int,
+) -> ClassIoU:
+    """IoU per class of all pairs; a pair is masked where either map is.
+
+    Args:
+        a: Shape (N, H, W). Pass the same object as ``b`` to save time.
+        b: Shape (M, H, W).
+        a_valid: Shape (N, H, W), bool: the pixels of ``a`` that count.
+        b_valid: Shape (M, H, W), bool.
+        classes: The C class ids.
+        num_classes: Number of classes in the maps.
+    """
+    same = a is b
+    a, a_valid = _flatten(a, a_valid, num_classes)
+    b, b_valid = (a, a_valid) if same else _flatten(b, b_valid, num_classes)
+    a_window, b_window = _pack(a_valid), _pack(b_valid)
+    inter, union = [], []
+    for c in classes:
+        a_bits = _pack((a == c) & a_valid)
+        b_bits = a_bits if same else _pack((b == c) & b_valid)
+        both = _count(a_bits, b_bits)
+        areas = _count(a_bits, b_window) + _count(b_bits, a_window).T
+        inter.append(both)
+        union.append(areas - both)
+    inter, union = torch.stack(inter), torch.stack(union)
+    return ClassIoU(inter / union.clamp(min=1), union > 0)
+
+
+def joint_class_ious(
+    samples: Tensor,
+    labels: Tensor,
+    *,
+    num_classes: int,
+    classes: Sequence[int] | None = None,
+    ignore_index: int = 255,
+) -> ClassIoU:
+    """IoU per class of all pairs among the samples *and* labels of an image.
+
+    A label's ignored pixels are masked in its pairs, those of either in a
+    pair of labels, and those that every label ignores in a pair of samples.
+    The last is a subset of the first, so one mask per map says it all.
+
+    Args:
+        samples: Shape (S, H, W).
+        labels: Shape (A, H, W).
+        num_classes: Number of classes K; ids are 0 .. K - 1.
+        classes: Ids of the C classes to compare; None is all.
+        ignore_index: Id of the pixels that a label leaves open.
+
+    Returns:
+        Table of shape (C, S + A, S + A), samples first.
+    """
+    check_maps('samples', samples, num_classes)
+    check_maps('labels', labels, num_classes, ignore_index)
+    check_same_size(samples=samples, labels=labels)
+    ids = check_classes(classes, num_classes)
+    valid = labels != ignore_index
+    seen = valid.any(0).expand(len(samples), -1, -1)
+    maps = torch.cat([samples, labels.to(samples.device)])
+    valid = torch.cat([seen, valid])
+    return class_ious(maps, maps, valid, valid, ids, num_classes)
+
+
+def cross_class_ious(
+    samples: Tensor,
+    labels: Tensor,
+    *,
+    num_classes: int,
+    classes: Sequence[int] | None = None,
+    ignore_index: int = 255,
+) -> ClassIoU:
+    """The (C, S, A) part of :func:`joint_class_ious`; same inputs."""
+    check_maps('samples', samples, num_classes)
+    check_maps('labels', labels, num_classes, ignore_index)
+    check_same_size(samples=samples, labels=labels)
+    ids = check_classes(classes, num_classes)
+    labels = labels.to(samples.device)
+    everywhere = torch.ones_like(samples[:1], dtype=torch.bool)
+    valid = labels != ignore_index
+    return class_ious(samples, labels, everywhere, valid, ids, num_classes)
+
+
+@torch.no_grad()
+def pairwise_iou(
+    a: Tensor,
+    b: Tensor,
+    *,
+    num_classes: int,
+    classes: Sequence[int] | None = None,
+    ignore_index: int = 255,
+    absent: str = 'skip',
+) -> Tensor:
+    """Mean IoU over classes of every map in ``a`` with every map in ``b``.
+
+    Args:
+        a: Integer label maps, shape (S, H, W) or (N, S, H, W).
+        b: Integer label maps, shape (A, H, W) or (N, A, H, W).
+        num_classes: Number of classes K; ids are 0 .. K - 1.
+        classes: Ids that are averaged; None is all, (1,) the foreground.
+        ignore_index: A pair leaves out the pixels where either map has it.
+        absent: What a class missing from both maps counts: 'skip' leaves it
+            out of the mean (NaN if none remains), 'one' counts it 1.
+
+    Returns:
+        Shape (S, A) or (N, S, A), float64.
+    """
+    ids = check_classes(classes, num_classes)
+    scores = []
+    for x, y in split_images(a, b):
+        check_maps('a', x, num_classes, ignore_index)
+        check_maps('b', y, num_classes, ignore_index)
+        check_same_size(a=x, b=y)
+        valid = x != ignore_index, y != ignore_index
+        scores.append(class_ious(x, y, *valid, ids, num_classes).mean(absent))
+    return join_images(scores, a)

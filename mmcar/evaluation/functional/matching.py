@@ -1,0 +1,202 @@
+"""Matching of samples and labels: HM-IoU, best matches, diversity."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from scipy import optimize, sparse
+from torch import Tensor
+
+from .energy import expected_distance
+from .inputs import join_images, split_images
+from .iou import cross_class_ious, pairwise_iou
+
+# Up to this size an assignment of the repeated sets is faster.
+_MAX_REPEATED = 128
+
+
+def _transport(scores: np.ndarray, rows: int, columns: int) -> float:
+    """Best total score if every row is used ``rows`` times, etc.
+
+    Args:
+        scores: Shape (N, M) with N * rows == M * columns.
+        rows: How often every row is used.
+        columns: How often every column is used.
+    """
+    n, m = scores.shape
+    sums = sparse.vstack(
+        [
+            sparse.kron(sparse.eye(n), np.ones((1, m))),
+            sparse.kron(np.ones((1, n)), sparse.eye(m)),
+        ]
+    )
+    needed = np.repeat([rows, columns], [n, m])
+    plan = optimize.linprog(-scores.ravel(), A_eq=sums, b_eq=needed)
+    if not plan.success:
+        raise RuntimeError(f'transport problem not solved: {plan.message}')
+    return float(-plan.fun)
+
+
+def matched_iou_from_iou(iou: Tensor) -> Tensor:
+    """Mean IoU of the best 1:1 matching, sets repeated to equal size.
+
+    Args:
+        iou: Samples against labels, shape (S, A).
+
+    Returns:
+        Scalar; NaN if some pair has no IoU.
+    """
+    if iou.isnan().any():
+        return iou.new_tensor(math.nan)
+    scores = iou.cpu().numpy()
+    size = math.lcm(*scores.shape)
+    rows, columns = size // scores.shape[0], size // scores.shape[1]
+    if size <= max(_MAX_REPEATED, *scores.shape):
+        repeated = scores.repeat(rows, 0).repeat(columns, 1)
+        match = optimize.linear_sum_assignment(repeated, maximize=True)
+        total = repeated[match].sum()
+    else:
+        total = _transport(scores, rows, columns)
+    return iou.new_tensor(total / size)
+
+
+@torch.no_grad()
+def hungarian_matched_iou(
+    samples: Tensor,
+    labels: Tensor,
+    *,
+    num_classes: int,
+    classes: Sequence[int] | None = None,
+    ignore_index: int = 255,
+    absent: str = 'skip',
+) -> Tensor:
+    """Mean IoU of the best 1:1 matching of samples and labels (HM-IoU).
+
+    Both sets are repeated to the least common multiple of their sizes. Where
+    that is large, the same value comes from a transport problem on the
+    (S, A) matrix.
+
+    Args:
+        samples: Integer label maps, shape (S, H, W) or (N, S, H, W).
+        labels: Integer label maps, shape (A, H, W) or (N, A, H, W).
+        num_classes: Number of classes K; ids are 0 .. K - 1.
+        classes: Ids that the IoU is averaged over; None is all.
+        ignore_index: A label's pixels with this id are masked in its pairs.
+        absent: What a class missing from both maps counts: 'skip' leaves it
+            out of the mean, 'one' counts it as IoU 1.
+
+    Returns:
+        Scalar, or shape (N,); NaN where a pair has no IoU.
+    """
+    scores = []
+    for s, y in split_images(samples, labels):
+        table = cross_class_ious(
+            s,
+            y,
+            num_classes=num_classes,
+            classes=classes,
+            ignore_index=ignore_index,
+        )
+        scores.append(matched_iou_from_iou(table.mean(absent)))
+    return join_images(scores, samples)
+
+
+def best_match_from_iou(iou: Tensor) -> Tensor:
+    """Largest IoU per label: (S, A) -> (A,), NaN if it has none."""
+    best = iou.nan_to_num(-1).amax(0)
+    return best.masked_fill(best < 0, math.nan)
+
+
+@torch.no_grad()
+def best_match_iou(
+    samples: Tensor,
+    labels: Tensor,
+    *,
+    num_classes: int,
+    classes: Sequence[int] | None = None,
+    ignore_index: int = 255,
+    absent: str = 'skip',
+) -> Tensor:
+    """IoU of every label with the sample nearest to it; its mean is D_max.
+
+    Takes what :func:`hungarian_matched_iou` takes.
+
+    Returns:
+        Shape (A,) or (N, A); NaN for a label without any IoU.
+    """
+    scores = []
+    for s, y in split_images(samples, labels):
+        table = cross_class_ious(
+            s,
+            y,
+            num_classes=num_classes,
+            classes=classes,
+            ignore_index=ignore_index,
+        )
+        scores.append(best_match_from_iou(table.mean(absent)))
+    return join_images(scores, samples)
+
+
+@torch.no_grad()
+def sample_diversity(
+    samples: Tensor,
+    *,
+    num_classes: int,
+    classes: Sequence[int] | None = None,
+    absent: str = 'skip',
+) -> Tensor:
+    """E d(s, s') over all pairs of samples, a sample with itself included.
+
+    Args:
+        samples: Integer label maps, shape (S, H, W) or (N, S, H, W).
+        num_classes: Number of classes K; ids are 0 .. K - 1.
+        classes: Ids that the IoU is averaged over; None is all.
+        absent: As in :func:`pairwise_iou`.
+
+    Returns:
+        Scalar, or shape (N,).
+    """
+    iou = pairwise_iou(
+        samples,
+        samples,
+        num_classes=num_classes,
+        classes=classes,
+        ignore_index=-1,
+        absent=absent,
+    )
+    if samples.dim() == 3:
+        return expected_distance(iou)
+    return torch.stack([expected_distance(x) for x in iou])
+
+
+def decision_iou(
+    decision: Tensor,
+    labels: Tensor,
+    *,
+    num_classes: int,
+    classes: Sequence[int] | None = None,
+    ignore_index: int = 255,
+    absent: str = 'skip',
+) -> Tensor:
+    """IoU of one decision with every label of its image.
+
+    Args:
+        decision: Integer label map, shape (H, W) or (N, H, W).
+        labels: Integer label maps, shape (A, H, W) or (N, A, H, W).
+        num_classes: Number of classes K; ids are 0 .. K - 1.
+        classes: Ids that the IoU is averaged over; None is all.
+        ignore_index: A label's pixels with this id are masked.
+        absent: As in :func:`pairwise_iou`.
+
+    Returns:
+        Shape (A,) or (N, A); NaN for a label without an IoU.
+    """
+    return best_match_iou(
+        decision.unsqueeze(-3),
+        labels,
+        num_classes=num_classes,
+        classes=classes,
+        ignore_index=ignore_index,
+        absent=absent,
+    )
