@@ -1,62 +1,240 @@
-"""What today's torch and an ops-free mmcv need to run MMSegmentation."""
+"""What today's torch and an ops-free mmcv need to run MMSegmentation.
 
+``import mmcar`` calls `setup`, which does three things and nothing else:
+
+1. `check_versions`: says what is missing or too old or new, and the fix.
+2. `provide_mmcv_ops`: official MMSeg imports ``mmcv.ops``, which mmcv-lite
+   cannot load; a stand-in takes its place and complains when *used*.
+3. `load_checkpoints_safely`: MMEngine's checkpoints load with torch's safe
+   loader, and a file that would run code is refused.
+"""
+
+import functools
 import importlib
+import importlib.util
+import os
+import pickle
 import sys
+import warnings
 from types import ModuleType
+from typing import Any, NamedTuple
+
+from packaging.version import Version
 
 
-class _MissingOp:
-    """Stands in for a compiled mmcv op; raises only when it is used."""
+class Requirement(NamedTuple):
+    """A package by import name, the versions that work, and the fix."""
+
+    module: str
+    minimum: str
+    below: str
+    fix: str
+
+
+# In the order in which they import each other, so that the first one that
+# does not fit is the cause.
+REQUIREMENTS = (
+    Requirement('torch', '2.1', '3', "pip install 'torch>=2.1'"),
+    Requirement('mmengine', '0.10', '1.0', 'pip install mmengine==0.10.7'),
+    Requirement('mmcv', '2.0.0rc4', '3.0', 'pip install mmcv-lite==2.1.0'),
+    Requirement('mmseg', '1.2', '2.0', 'pip install mmsegmentation==1.2.2'),
+    # MMSeg 1.2.2 imports these two without declaring them.
+    Requirement('ftfy', '0', '', 'pip install ftfy'),
+    Requirement('regex', '0', '', 'pip install regex'),
+)
+# From here on MMSeg (the onedl forks) does without mmcv.ops by itself and
+# accepts newer mmcv.
+MMSEG_WITHOUT_OPS = Version('1.3')
+# What a HistoryBuffer registers by default.
+STATISTICS = ('min', 'max', 'current', 'mean')
+
+
+def check_version(requirement: Requirement, found: str | None) -> None:
+    """Raise ImportError unless ``found`` is a version that works.
+
+    Args:
+        requirement: What is needed.
+        found: The installed version; None if the package is missing.
+    """
+    module, minimum, below, fix = requirement
+    needed = f'mmcar needs {module}'
+    if below:
+        needed += f' >= {minimum}, < {below}'
+    if found is None:
+        raise ImportError(
+            f'{needed}, but it is not installed. Fix: {fix}', name=module
+        )
+    if below and not Version(minimum) <= Version(found) < Version(below):
+        raise ImportError(
+            f'{needed}, but version {found} is installed. Fix: {fix}',
+            name=module,
+        )
+
+
+def check_versions() -> None:
+    """Check every requirement by importing it, the cause first."""
+    for requirement in REQUIREMENTS:
+        if importlib.util.find_spec(requirement.module) is None:
+            check_version(requirement, None)
+        try:
+            module = importlib.import_module(requirement.module)
+        except AssertionError as error:  # MMSeg's own check of mmcv
+            mmcv = sys.modules['mmcv'].__version__
+            raise ImportError(
+                f'The installed {requirement.module} does not work with '
+                f'mmcv {mmcv} ({error}). Fix: pip install mmcv-lite==2.1.0',
+                name='mmcv',
+            ) from error
+        check_version(requirement, getattr(module, '__version__', '0'))
 
 
 def _missing_op(name: str) -> type:
+    """Return a class that stands in for an op and cannot be made or called.
+
+    A class, since MMSeg subclasses and type-checks some ops.
+    """
+
     def refuse(*args: object, **kwargs: object) -> None:
         raise ImportError(
-            f"mmcv.ops.{name} needs the compiled 'mmcv' package, but "
-            "'mmcv-lite' is installed. Install full mmcv to use it, or choose "
-            'a model without compiled ops.'
+            f"mmcv.ops.{name} needs the compiled 'mmcv' package, but only "
+            "'mmcv-lite' is installed. Choose a model without compiled ops, "
+            "or replace it: pip uninstall mmcv-lite; pip install 'mmcv<2.2'"
         )
 
-    return type(name, (_MissingOp,), {'__new__': refuse})
+    return type(name, (), {'__new__': refuse})
 
 
 class _OpsStandIn(ModuleType):
+    """Module ``mmcv.ops`` in which every name is a missing op."""
+
     def __getattr__(self, name: str) -> type:
-        if name.startswith('__'):
+        if name.startswith('__'):  # imports and inspect probe for these
             raise AttributeError(name)
-        return _missing_op(name)
+        op = _missing_op(name)
+        setattr(self, name, op)
+        return op
 
 
 def provide_mmcv_ops() -> None:
-    """Let MMSeg import with mmcv-lite; leave a working mmcv untouched."""
-    try:
-        importlib.import_module('mmcv.ops')
-    except ModuleNotFoundError:
-        sys.modules['mmcv.ops'] = _OpsStandIn('mmcv.ops')
+    """Let official MMSeg import with mmcv-lite; else touch nothing."""
+    import mmcv
+    import mmseg
+
+    if importlib.util.find_spec('mmcv._ext') is not None:
+        return  # full mmcv
+    if Version(mmseg.__version__) < MMSEG_WITHOUT_OPS:
+        mmcv.ops = sys.modules['mmcv.ops'] = _OpsStandIn('mmcv.ops')
+    with warnings.catch_warnings():
+        # This module warns of one missing op at every start, used or not. The
+        # error upon use says more, so importing it once quietly loses
+        # nothing; the filter ends with this block.
+        warnings.filterwarnings('ignore', message='Fail to import ``Multi')
+        importlib.import_module('mmcv.cnn.bricks.transformer')
 
 
-def allow_checkpoint_classes() -> None:
-    """Let torch's safe loader read what MMEngine puts into checkpoints."""
-    import numpy as np
-    import torch
+def _statistic(owner: type, name: str) -> Any:
+    """Look up a statistic of HistoryBuffer; refuse all else.
+
+    Stands in for ``getattr``, by which a log buffer's pickle names its
+    methods: allowing the real one would open every attribute there is.
+    """
     from mmengine.logging.history_buffer import HistoryBuffer
 
-    if not hasattr(torch.serialization, 'add_safe_globals'):
+    if owner is not HistoryBuffer or name not in STATISTICS:
+        raise pickle.UnpicklingError(
+            f'WeightsUnpickler error: Unsupported attribute {name} of {owner}'
+        )
+    return getattr(HistoryBuffer, name)
+
+
+def allowed_globals() -> list[Any]:
+    """List what MMEngine's checkpoints hold besides tensors: log buffers."""
+    import numpy as np
+    from mmengine.logging.history_buffer import HistoryBuffer
+
+    multiarray = (getattr(np, '_core', None) or np.core).multiarray
+    return [
+        HistoryBuffer,
+        (_statistic, 'builtins.getattr'),
+        multiarray._reconstruct,
+        multiarray.scalar,
+        np.ndarray,
+        np.dtype,
+        *{type(np.dtype(code)) for code in 'bhilqBHILQefd?'},
+        # Checkpoints written under NumPy 1 name the old module.
+        (multiarray._reconstruct, 'numpy.core.multiarray._reconstruct'),
+        (multiarray.scalar, 'numpy.core.multiarray.scalar'),
+    ]
+
+
+def load_from_local(filename: str, map_location: Any = None) -> dict[str, Any]:
+    """Load a checkpoint file without running any code it may hold.
+
+    Args:
+        filename: Path of the file.
+        map_location: As in `torch.load`.
+
+    Returns:
+        The checkpoint.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: It holds more than data, or is no whole checkpoint.
+    """
+    import torch
+
+    filename = os.path.expanduser(filename)
+    try:
+        checkpoint = torch.load(filename, map_location, weights_only=True)
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f'There is no checkpoint {filename}.'
+        ) from None
+    except pickle.UnpicklingError as error:
+        reason = str(error).partition('WeightsUnpickler error:')[2]
+        reason = reason.partition('. ')[0].strip() or 'not a pickle'
+        raise ValueError(
+            f'Checkpoint {filename} is refused: it holds more than tensors '
+            f'and plain data, so loading it could run code ({reason}). Save '
+            "its 'state_dict' alone where you trust the file."
+        ) from error
+    except (RuntimeError, EOFError, OSError) as error:
+        raise ValueError(
+            f'Checkpoint {filename} cannot be read; it may be cut short '
+            f'({repr(error).splitlines()[0]}).'
+        ) from error
+    meta = checkpoint.get('meta') if isinstance(checkpoint, dict) else None
+    if isinstance(meta, dict):
+        # Runner.resume would run this string, a relic of MMSeg 0.x, as
+        # Python to compare numbers of GPUs.
+        meta.pop('config', None)
+    return checkpoint
+
+
+def load_checkpoints_safely() -> None:
+    """Make MMEngine load checkpoints, local or by URL, without code."""
+    import torch
+    from mmengine.runner import checkpoint
+
+    if Version(torch.__version__) < Version('2.6'):
+        warnings.warn(
+            f'torch {torch.__version__} cannot load MMEngine checkpoints '
+            'safely (2.6 and newer can): open only files you trust.',
+            stacklevel=2,
+        )
         return
-    multiarray = getattr(np, '_core', None) or np.core
-    torch.serialization.add_safe_globals(
-        [
-            HistoryBuffer,
-            multiarray.multiarray._reconstruct,
-            multiarray.multiarray.scalar,
-            np.ndarray,
-            np.dtype,
-            *{type(np.dtype(t)) for t in 'bhilqBHILQefd?'},
-        ]
+    torch.serialization.add_safe_globals(allowed_globals())
+    checkpoint.CheckpointLoader.register_scheme(
+        prefixes='', loader=load_from_local, force=True
+    )
+    checkpoint.load_from_local = load_from_local
+    checkpoint.load_url = functools.partial(
+        torch.hub.load_state_dict_from_url, weights_only=True
     )
 
 
 def setup() -> None:
     """Apply every shim; called once when ``mmcar`` is imported."""
+    check_versions()
     provide_mmcv_ops()
-    allow_checkpoint_classes()
+    load_checkpoints_safely()
