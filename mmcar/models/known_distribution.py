@@ -1,0 +1,77 @@
+"""The known label distribution in place of a calibration net."""
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from mmengine.model import BaseModule
+from mmseg.registry import MODELS
+from mmseg.structures import SegDataSample
+from torch import Tensor
+
+from ..structures import label_distribution
+from .checks import at_least
+
+
+@MODELS.register_module()
+class KnownDistribution(BaseModule):
+    """The true label distribution in place of F: the ground-truth control.
+
+    Args:
+        num_classes: Number of classes, K.
+        black_box_classes: Accepted for the sake of a common interface.
+        ignore_index: Id of unlabelled pixels.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        black_box_classes: int = 0,
+        ignore_index: int = 255,
+    ) -> None:
+        super().__init__()
+        at_least(2, num_classes=num_classes)
+        self.num_classes = num_classes
+        self.ignore_index = ignore_index
+
+    def forward(
+        self,
+        image: Tensor,
+        black_box_probs: Tensor | None = None,
+        data_samples: Sequence[SegDataSample] | None = None,
+    ) -> Tensor:
+        """Return the log of the label distribution (B, K, H, W).
+
+        Args:
+            image: Images (B, C, H, W), for their size only.
+            black_box_probs: Ignored.
+            data_samples: Carry all annotators' labels, ``gt_sem_segs``.
+        """
+        if not data_samples:
+            raise ValueError(
+                'KnownDistribution needs data samples with gt_sem_segs: it '
+                'cannot predict images without labels'
+            )
+        probs = [self._probs(sample, image) for sample in data_samples]
+        # An impossible class must not be -inf: G and losses do arithmetic.
+        return torch.stack(probs).clamp_min(1e-12).log()
+
+    def _probs(self, sample: SegDataSample, image: Tensor) -> Tensor:
+        """Distribution (K, H, W) of one image at the size of the input."""
+        probs, _ = label_distribution(
+            sample, self.num_classes, self.ignore_index
+        )
+        probs, size = probs.to(image), image.shape[-2:]
+        if probs.shape[-2:] == size:
+            return probs
+        # Labels may have the original size, and lack the batch's padding.
+        # MMSeg names it differently in training and in testing.
+        padding = sample.get('img_padding_size') or sample.get('padding_size')
+        left, right, top, bottom = (int(side) for side in padding or [0] * 4)
+        inner = (size[0] - top - bottom, size[1] - left - right)
+        if probs.shape[-2:] != inner:
+            # As pipelines resize label maps: without blending classes.
+            probs = F.interpolate(probs[None], inner, mode='nearest-exact')[0]
+        return F.pad(
+            probs, (left, right, top, bottom), value=1 / self.num_classes
+        )
