@@ -42,10 +42,10 @@ def check_flips(flips: Sequence[Flip], num_classes: int) -> list[Flip]:
 
 def flip_all(label: Tensor, flips: Sequence[Flip]) -> Tensor:
     """The label with every class of the table turned into its twin."""
-    flipped = label.clone()
+    flipped = label
     for c, twin, _ in flips:
-        flipped[label == c] = twin
-    return flipped
+        flipped = torch.where(label == c, twin, flipped)
+    return flipped.to(label.dtype)
 
 
 def flip_class_ious(
@@ -82,6 +82,14 @@ def flip_class_ious(
     )
 
 
+def _convolve(a: Tensor, b: Tensor) -> Tensor:
+    """Product of polynomials: (n, ...) and (3, ...) -> (n + 2, ...)."""
+    product = a.new_zeros(len(a) + 2, *a.shape[1:])
+    for power, coefficient in enumerate(b):
+        product[power : power + len(a)] += coefficient * a
+    return product
+
+
 def _sum_over_states(
     iou: Tensor, count: Tensor, prob: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -101,24 +109,16 @@ def _sum_over_states(
         Expected mean IoU and probability, both restricted to combinations
         in which some class is present; shape (...).
     """
-    size = 2 * len(iou) + 1
-    mass = iou.new_zeros(size, *iou.shape[2:])  # P(number of classes)
-    total = torch.zeros_like(mass)  # E[sum of IoUs; number of classes]
-    mass[0] = 1
-    for flip_iou, flip_count, flip_prob in zip(iou, count, prob, strict=True):
-        new_mass, new_total = torch.zeros_like(mass), torch.zeros_like(mass)
-        for x, k, p in zip(flip_iou, flip_count, flip_prob, strict=True):
-            for present in range(3):
-                weight = p * (k == present)
-                old_mass, old_total = (
-                    mass[: size - present],
-                    total[: size - present],
-                )
-                new_mass[present:] += weight * old_mass
-                new_total[present:] += weight * (old_total + x * old_mass)
-        mass, total = new_mass, new_total
-    number = torch.arange(1, size, device=iou.device, dtype=iou.dtype)
-    number = number.view(-1, *[1] * (iou.dim() - 2))
+    prob = prob.view(*prob.shape, *[1] * (iou.dim() - 2))
+    has = torch.stack([prob * (count == k) for k in range(3)], 1)
+    flip_mass = has.sum(2)  # (n, 3, ...): P(k classes)
+    flip_total = (has * iou[:, None]).sum(2)  # E[sum of IoUs; k classes]
+    mass, total = flip_mass[0], flip_total[0]
+    for m, t in zip(flip_mass[1:], flip_total[1:], strict=True):
+        total = _convolve(total, m) + _convolve(mass, t)
+        mass = _convolve(mass, m)
+    number = torch.arange(1, len(mass)).to(mass)
+    number = number.view(-1, *[1] * (mass.dim() - 1))
     return (total[1:] / number).sum(0), mass[1:].sum(0)
 
 

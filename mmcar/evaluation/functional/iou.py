@@ -57,10 +57,23 @@ def _pack(masks: Tensor) -> Tensor | np.ndarray:
     return np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view('u8')
 
 
+def _pack_class(
+    maps: Tensor, class_id: int, window: Tensor | np.ndarray
+) -> Tensor | np.ndarray:
+    """Pack the pixels (N, P) that have a class and lie in the window."""
+    if isinstance(window, Tensor):
+        return _pack(maps == class_id) * window
+    # numpy compares bytes several times faster than torch
+    masks = torch.from_numpy(maps.numpy() == class_id)
+    return _pack(masks) & window
+
+
 def _count(a: Tensor | np.ndarray, b: Tensor | np.ndarray) -> Tensor:
     """Sizes of all intersections of packed masks: (N, M) float64."""
     if isinstance(a, Tensor):
         return (a @ b.T).double()
+    if len(b) < len(a):  # the loop is over the smaller set
+        return _count(b, a).T
     counts = np.empty((len(a), len(b)))
     for i, row in enumerate(a):
         first = i if a is b else 0  # symmetric: the upper half is enough
@@ -105,12 +118,13 @@ def class_ious(
     a_window, b_window = _pack(a_valid), _pack(b_valid)
     inter, union = [], []
     for c in classes:
-        a_bits = _pack((a == c) & a_valid)
-        b_bits = a_bits if same else _pack((b == c) & b_valid)
+        a_bits = _pack_class(a, c, a_window)
+        b_bits = a_bits if same else _pack_class(b, c, b_window)
         both = _count(a_bits, b_bits)
-        areas = _count(a_bits, b_window) + _count(b_bits, a_window).T
+        a_area = _count(a_bits, b_window)  # (N, M), (N, 1) if one window
+        b_area = a_area if same else _count(b_bits, a_window)
         inter.append(both)
-        union.append(areas - both)
+        union.append(a_area + b_area.T - both)
     inter, union = torch.stack(inter), torch.stack(union)
     return ClassIoU(inter / union.clamp(min=1), union > 0)
 
