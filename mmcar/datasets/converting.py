@@ -1,0 +1,147 @@
+"""What the converters share: splits, atomic files, a summary."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+SPLITS = ('train', 'val', 'test')
+
+
+def split_patients(patients: Sequence[str], seed: int) -> dict[str, str]:
+    """Shuffle patients and deal them out: 14 train, 3 val, 3 test of 20.
+
+    Args:
+        patients: Their names.
+        seed: Of the shuffle.
+
+    Returns:
+        The split of each patient, in shuffled order: the first N patients
+        are divided in the same proportions, whatever N.
+    """
+    order = np.random.default_rng(seed).permutation(sorted(patients))
+    deal = ['train'] * 14 + ['val'] * 3 + ['test'] * 3
+    # Spread over the round, so that few patients fill every split.
+    deal = [deal[i * 7 % 20] for i in range(20)]
+    return {str(p): deal[i % 20] for i, p in enumerate(order)}
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file that is either whole or absent."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + '.partial')
+    partial.write_bytes(data)
+    os.replace(partial, path)
+
+
+def write_png(path: Path, image: np.ndarray) -> None:
+    """Write an image (H, W) or (H, W, 3) BGR, whole or not at all."""
+    done, data = cv2.imencode('.png', image)
+    if not done:
+        raise ValueError(f'{path}: cannot encode {image.shape} {image.dtype}')
+    write_file(path, data.tobytes())
+
+
+def claim_folder(out_dir: Path, settings: Mapping[str, object]) -> None:
+    """Keep one folder to one set of settings, so that resuming is safe.
+
+    Args:
+        out_dir: Folder that a converter writes to.
+        settings: What the content depends on.
+
+    Raises:
+        ValueError: The folder was begun with other settings.
+    """
+    path = out_dir / 'settings.json'
+    if path.is_file():
+        found = json.loads(path.read_text())
+        if found != dict(settings):
+            raise ValueError(
+                f'{path}: written with {found}, not {dict(settings)}; choose '
+                'another folder or delete this one'
+            )
+    else:
+        write_file(path, json.dumps(dict(settings), indent=2).encode())
+
+
+class MultiAnnotatorWriter:
+    """Writes the layout that ``MultiAnnotatorDataset`` reads.
+
+    ``images/<split>/<stem>.png`` appears last, so an image that is there is
+    complete; a second run skips it.
+
+    Args:
+        out_dir: Folder to write to.
+    """
+
+    def __init__(self, out_dir: Path) -> None:
+        self.out_dir = Path(out_dir)
+        self.written = 0
+        self.images = Counter()
+        self.drew = Counter()
+        self.pair_iou = 0.0
+        self.all_drew_pair_iou = 0.0
+
+    def image_path(self, split: str, stem: str) -> Path:
+        """Where the image of a sample lies."""
+        return self.out_dir / 'images' / split / f'{stem}.png'
+
+    def write(
+        self, split: str, stem: str, image: np.ndarray, masks: np.ndarray
+    ) -> None:
+        """Write a sample: image (H, W) and readers' masks (A, H, W)."""
+        folder = self.out_dir / 'annotations' / split / stem
+        for reader, mask in enumerate(masks):
+            write_png(folder / f'r{reader}.png', mask)
+        write_png(self.image_path(split, stem), image)
+        self.written += 1
+
+    def count(self, split: str, masks: np.ndarray) -> None:
+        """Add the masks (A, H, W) of a sample to the summary."""
+        drew = int(masks.any((1, 2)).sum())
+        iou = pairwise_iou(masks)
+        self.images[split] += 1
+        self.drew[drew] += 1
+        self.pair_iou += iou
+        if drew == len(masks):
+            self.all_drew_pair_iou += iou
+
+    def summary(self) -> str:
+        """What the data set holds, in a few lines."""
+        total = max(self.images.total(), 1)
+        readers = max(self.drew, default=0)
+        lines = [
+            f'{self.images.total()} slices ('
+            + ', '.join(f'{s} {self.images[s]}' for s in SPLITS)
+            + f'), {self.written} of them written now, in {self.out_dir}',
+            'mean pairwise IoU between readers (both empty: 1): '
+            f'{self.pair_iou / total:.3f}; where all drew: '
+            f'{self.all_drew_pair_iou / max(self.drew[readers], 1):.3f}',
+            'slices by number of readers who drew: '
+            + ', '.join(
+                f'{n}: {c} ({c / total:.1%})'
+                for n, c in sorted(self.drew.items())
+            ),
+        ]
+        return '\n'.join(lines)
+
+
+def pairwise_iou(masks: np.ndarray) -> float:
+    """Mean IoU over all pairs of different readers.
+
+    Args:
+        masks: Binary masks, (A, H, W) with A of at least 2.
+
+    Returns:
+        The mean; a pair of empty masks counts as 1.
+    """
+    flat = masks.reshape(len(masks), -1).astype(np.float32)
+    inter = flat @ flat.T
+    area = flat.sum(1)
+    union = area[:, None] + area[None] - inter
+    iou = np.where(union == 0, 1, inter / np.maximum(union, 1))
+    return float(iou[np.triu_indices(len(masks), 1)].mean())

