@@ -1,5 +1,6 @@
 """Training in phases, with networks that take turns."""
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -83,6 +84,9 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         runner = self.runner
         self._check_optimizers(runner.optim_wrapper)
         self._count_updates(runner.optim_wrapper)
+        # Schedulers step at every iteration, also before the first update of
+        # a network whose phase comes later; torch suspects a mistake there.
+        warnings.filterwarnings('ignore', 'Detected call of `scheduler.step')
         seed = [runner.seed]
         broadcast_object_list(seed)  # processes may have been seeded apart
         self.seed = seed[0]
@@ -237,6 +241,8 @@ def _place_schedulers(
             )
     return {
         name: _place(name, configs.get(name, []), schedule.first_iter(name))
+        if schedule.num_updates(name, schedule.max_iters)
+        else []  # of a skipped phase
         for name in schedule.networks
     }
 

@@ -1,0 +1,234 @@
+"""Whole training runs of a toy model, in this process or in another.
+
+As a script it trains once: ``python -m tests.test_engine.runs ARGUMENTS``
+with the keyword arguments of :func:`train` as JSON.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+from mmengine.config import Config
+from mmengine.hooks import Hook
+from mmengine.logging import MMLogger
+from mmengine.runner import Runner
+from mmengine.structures import PixelData
+from mmseg.registry import DATASETS, HOOKS
+from mmseg.structures import SegDataSample
+from torch.utils.data import Dataset
+
+from tests.toys import toy_config
+
+ROOT = Path(__file__).parents[2]
+#: A change of phase and a full cycle of D within 40 iterations.
+PHASES = [
+    dict(iters=16, train=['calibration']),
+    dict(
+        iters=24,
+        train=['generator', 'discriminator'],
+        cycles=dict(discriminator=[3, 4]),
+    ),
+]
+ADAM = dict(type='Adam', lr=1e-2, betas=(0.5, 0.99))
+
+
+@DATASETS.register_module()
+class RandomMaps(Dataset):
+    """Images that random augmentation changes at every visit.
+
+    Args:
+        size: Number of images.
+        visits: File to which each visit adds the image's index.
+    """
+
+    METAINFO = dict(classes=('a', 'b'), palette=[[0, 0, 0], [255, 255, 255]])
+
+    def __init__(self, size=10, visits=None):
+        self.size = size
+        self.visits = visits
+        self.metainfo = self.METAINFO
+
+    def __len__(self):
+        return self.size
+
+    def __getitem__(self, index):
+        if self.visits:
+            with open(self.visits, 'a') as file:
+                file.write(f'{index}\n')
+        fixed = np.random.RandomState(index)
+        image = fixed.randint(0, 200, (3, 16, 16))
+        label = (image.sum(0) > 300).astype(np.int64)
+        if np.random.rand() < 0.5:
+            image, label = image[..., ::-1], label[..., ::-1]
+        image = image + np.random.randint(0, 50, image.shape)
+        sample = SegDataSample(
+            metainfo=dict(
+                img_path=f'toy/{index}.png',
+                ori_shape=(16, 16),
+                img_shape=(16, 16),
+            )
+        )
+        sample.gt_sem_seg = PixelData(data=torch.from_numpy(label.copy())[None])
+        return dict(
+            inputs=torch.from_numpy(image.copy()).byte(), data_samples=sample
+        )
+
+
+@HOOKS.register_module()
+class KillHook(Hook):
+    """Ends the process after an iteration as a power cut would."""
+
+    priority = 'LOWEST'
+
+    def __init__(self, after):
+        self.after = after
+
+    def after_train_iter(self, runner, batch_idx, data_batch=None, outputs=None):
+        if batch_idx + 1 == self.after:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+@HOOKS.register_module()
+class RecordHook(Hook):
+    """Keeps what was logged and which networks changed, per iteration."""
+
+    def __init__(self):
+        self.logs, self.changed, self.lrs, self.states = [], [], [], []
+
+    def before_train_iter(self, runner, batch_idx, data_batch=None):
+        self.before = self._state(runner)
+
+    def after_train_iter(self, runner, batch_idx, data_batch=None, outputs=None):
+        after = self._state(runner)
+        self.states.append(after)
+        self.lrs.append(
+            {
+                name: optim.param_groups[0]['lr']
+                for name, optim in runner.optim_wrapper.items()
+            }
+        )
+        self.logs.append({k: float(v) for k, v in outputs.items()})
+        self.changed.append(
+            {k for k in after if not torch.equal(after[k], self.before[k])}
+        )
+
+    def _state(self, runner):
+        model = getattr(runner.model, 'module', runner.model)
+        return {
+            name: torch.cat([p.detach().flatten() for p in net.parameters()])
+            for name, net in model.networks().items()
+        }
+
+
+def norm_free():
+    """Parts whose output does not depend on the rest of the batch."""
+    head = toy_config()['decode_head']
+    head['calibration'].update(norm_cfg=None, dropout=0.0)
+    head['generator'].update(norm_cfg=None, dropout=0.0)
+    return dict(decode_head=head)
+
+
+def run_config(work_dir, **changes):
+    cfg = dict(
+        default_scope='mmseg',
+        work_dir=str(work_dir),
+        model=toy_config(),
+        train_dataloader=dict(
+            batch_size=2,
+            num_workers=0,
+            sampler=dict(type='InfiniteSampler', shuffle=True),
+            dataset=dict(type='RandomMaps'),
+        ),
+        train_cfg=dict(type='AlternatingTrainLoop', phases=PHASES),
+        optim_wrapper=dict(
+            constructor='NetworkOptimWrapperConstructor',
+            calibration=dict(optimizer=ADAM),
+            generator=dict(optimizer=ADAM),
+            discriminator=dict(optimizer=ADAM),
+        ),
+        param_scheduler=dict(
+            generator=[
+                dict(
+                    type='MultiStepLR',
+                    begin='phase',
+                    milestones=[5, 10],
+                    gamma=0.5,
+                )
+            ]
+        ),
+        default_hooks=dict(
+            logger=dict(type='LoggerHook', interval=10),
+            checkpoint=dict(
+                type='SafeCheckpointHook',
+                by_epoch=False,
+                interval=10,
+                max_keep_ckpts=2,
+            ),
+        ),
+        custom_hooks=[dict(type='R1Hook', weight=1.0, interval=2)],
+        randomness=dict(seed=7),
+        log_level='ERROR',
+        experiment_name=Path(work_dir).name,
+    )
+    cfg.update(changes)
+    return cfg
+
+
+def build_runner(work_dir, **changes):
+    # Runs of one process must not share their logger or message hub.
+    MMLogger._instance_dict.clear()
+    return Runner.from_cfg(Config(run_config(work_dir, **changes)))
+
+
+def train(work_dir, **changes):
+    """Train; the weights also go to ``work_dir/final_RANK.pt``."""
+    runner = build_runner(work_dir, **changes)
+    runner.train()
+    model = getattr(runner.model, 'module', runner.model)
+    torch.save(
+        {k: v.clone() for k, v in model.state_dict().items()},
+        Path(work_dir) / f'final_{runner.rank}.pt',
+    )
+    return runner
+
+
+def start(arguments, **env):
+    """Start :func:`train` in another process."""
+    return subprocess.Popen(
+        [sys.executable, '-m', 'tests.test_engine.runs', json.dumps(arguments)],
+        cwd=ROOT,
+        env={**os.environ, 'OMP_NUM_THREADS': '1', **env},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def finish(process, code=0):
+    """Wait for a process and check its exit code."""
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == code, output[-3000:]
+    return output
+
+
+def recorded(runner):
+    """The run's :class:`RecordHook`."""
+    return next(hook for hook in runner.hooks if isinstance(hook, RecordHook))
+
+
+def weights(work_dir, rank=0):
+    return torch.load(Path(work_dir) / f'final_{rank}.pt')
+
+
+if __name__ == '__main__':
+    import mmcar  # noqa: F401
+
+    torch.set_num_threads(1)
+    if 'RANK' in os.environ:
+        torch.distributed.init_process_group('gloo')
+    train(**json.loads(sys.argv[1]))

@@ -1,0 +1,107 @@
+import socket
+
+import pytest
+import torch
+
+from tests.test_engine.runs import (
+    finish,
+    norm_free,
+    run_config,
+    start,
+    train,
+    weights,
+)
+from tests.toys import toy_config
+
+HOOKS = [
+    dict(type='R1Hook', weight=1.0, interval=2),
+    dict(type='NetworkEMAHook', momentum=0.1),
+]
+
+
+def on_two_ranks(arguments):
+    """Train on two gloo processes; their outputs."""
+    with socket.socket() as free:
+        free.bind(('127.0.0.1', 0))
+        port = free.getsockname()[1]
+    arguments = dict(
+        launcher='pytorch',
+        model_wrapper_cfg=dict(type='NetworkwiseDistributedDataParallel'),
+    ) | arguments
+    processes = [
+        start(
+            arguments,
+            RANK=str(rank),
+            LOCAL_RANK=str(rank),
+            WORLD_SIZE='2',
+            MASTER_ADDR='127.0.0.1',
+            MASTER_PORT=str(port),
+        )
+        for rank in range(2)
+    ]
+    return processes
+
+
+@pytest.fixture(scope='module')
+def folders(tmp_path_factory):
+    """The same training on two ranks and, with a joint batch, on one."""
+    root = tmp_path_factory.mktemp('distributed')
+    common = dict(model=toy_config(**norm_free()), custom_hooks=HOOKS)
+    processes = on_two_ranks(dict(work_dir=str(root / 'two'), **common))
+    for process in processes:
+        finish(process)
+    loader = run_config(root)['train_dataloader'] | dict(batch_size=4)
+    train(root / 'one', train_dataloader=loader, **common)
+    return root / 'one', root / 'two'
+
+
+def test_ranks_stay_bit_identical(folders):
+    _, two = folders
+    left, right = weights(two, rank=0), weights(two, rank=1)
+    assert all(torch.equal(left[key], right[key]) for key in left)
+
+
+def test_two_ranks_equal_one_process_on_the_joint_batch(folders):
+    one, two = (weights(folder) for folder in folders)
+    assert one.keys() == two.keys()
+    for key in one:
+        torch.testing.assert_close(one[key], two[key], rtol=0, atol=1e-5)
+
+
+def test_checkpoints_do_not_depend_on_the_number_of_processes(folders):
+    one, two = (torch.load(f / 'iter_40.pth') for f in folders)
+    assert list(one['state_dict']) == list(two['state_dict'])
+    assert not any('module' in key for key in two['state_dict'])
+    for key, average in one['state_dict'].items():
+        torch.testing.assert_close(
+            average, two['state_dict'][key], rtol=0, atol=1e-5
+        )
+
+
+def test_resumes_on_two_ranks(tmp_path, folders):
+    _, two = folders
+    (tmp_path / 'again').mkdir()
+    (tmp_path / 'again' / 'iter_30.pth').write_bytes(
+        (two / 'iter_30.pth').read_bytes()
+    )
+    common = dict(model=toy_config(**norm_free()), custom_hooks=HOOKS)
+    again = on_two_ranks(
+        dict(work_dir=str(tmp_path / 'again'), resume=True, **common)
+    )
+    for process in again:
+        finish(process)
+    for rank in range(2):
+        left, right = weights(two, rank), weights(tmp_path / 'again', rank)
+        assert all(torch.equal(left[key], right[key]) for key in left)
+
+
+def test_refuses_one_ddp_around_everything(tmp_path):
+    arguments = dict(
+        work_dir=str(tmp_path),
+        model_wrapper_cfg=dict(
+            type='MMDistributedDataParallel', device_ids=None
+        ),
+    )
+    for process in on_two_ranks(arguments):
+        output = finish(process, code=1)
+        assert 'NetworkwiseDistributedDataParallel' in output

@@ -1,0 +1,133 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mmcar.engine import Schedule
+
+NAMES = ('calibration', 'generator', 'discriminator')
+
+
+@st.composite
+def phase_lists(draw):
+    phases = []
+    for _ in range(draw(st.integers(1, 4))):
+        train = draw(st.lists(st.sampled_from(NAMES), min_size=1, unique=True))
+        cycles = draw(
+            st.dictionaries(
+                st.sampled_from(train),
+                st.tuples(st.integers(1, 5), st.integers(0, 5)),
+            )
+        )
+        iters = draw(st.integers(0, 20))
+        phases.append(dict(iters=iters, train=train, cycles=cycles))
+    return phases
+
+
+def simulate(phases):
+    """The set of training networks at each iteration, by walking through."""
+    steps = []
+    for phase in phases:
+        state = {
+            name: ['on'] * phase['cycles'].get(name, (1, 0))[0]
+            + ['off'] * phase['cycles'].get(name, (1, 0))[1]
+            for name in phase['train']
+        }
+        for _ in range(phase['iters']):
+            steps.append({n for n, wheel in state.items() if wheel[0] == 'on'})
+            for wheel in state.values():
+                wheel.append(wheel.pop(0))
+    return steps
+
+
+@given(phase_lists())
+def test_equals_a_walk_through_the_phases(phases):
+    schedule = Schedule(phases)
+    steps = simulate(phases)
+    assert schedule.max_iters == len(steps)
+    for iteration, expected in enumerate(steps):
+        assert set(schedule.active(iteration)) == expected
+    assert schedule.active(len(steps)) == ()
+    for name in NAMES:
+        for iteration in range(len(steps) + 3):
+            expected = sum(name in step for step in steps[:iteration])
+            assert schedule.num_updates(name, iteration) == expected
+        if any(name in step for step in steps):
+            first = next(i for i, s in enumerate(steps) if name in s)
+            assert schedule.first_iter(name) == first
+
+
+def test_paper_cycle():
+    schedule = Schedule(
+        [
+            dict(iters=1000, train=['calibration']),
+            dict(
+                iters=1000,
+                train=['generator', 'discriminator'],
+                cycles=dict(discriminator=(50, 200)),
+            ),
+        ]
+    )
+    assert schedule.active(999) == ('calibration',)
+    assert schedule.active(1049) == ('generator', 'discriminator')
+    assert schedule.active(1050) == schedule.active(1249) == ('generator',)
+    assert schedule.active(1250) == ('generator', 'discriminator')
+    assert schedule.num_updates('discriminator', 2000) == 200
+    assert schedule.first_iter('generator') == 1000
+
+
+def test_a_phase_of_no_iterations_skips_a_stage():
+    schedule = Schedule(
+        [
+            dict(iters=0, train=['calibration']),
+            dict(iters=5, train=['generator']),
+        ]
+    )
+    assert schedule.active(0) == ('generator',)
+    assert schedule.networks == ('calibration', 'generator')
+    assert schedule.first_iter('calibration') == 0
+
+
+GOOD = dict(iters=3, train=['generator'])
+
+
+@pytest.mark.parametrize(
+    ('bad', 'parts'),
+    [
+        (dict(iters=-1, train=['a']), ['phases[1].iters', '-1']),
+        (dict(iters=1.5, train=['a']), ['phases[1].iters', '1.5']),
+        (dict(train=['a']), ['phases[1].iters', 'None']),
+        (dict(iters=1), ['phases[1].train']),
+        (dict(iters=1, train='generator'), ['phases[1].train', "'generator'"]),
+        (dict(iters=1, train=['a', 'a']), ['phases[1].train', "'a'"]),
+        (dict(iters=1, train=['a'], lr=3), ['phases[1]', "'lr'"]),
+        (
+            dict(iters=1, train=['a'], cycles=dict(b=(1, 1))),
+            ["phases[1].cycles['b']", "['a']"],
+        ),
+        (
+            dict(iters=1, train=['a'], cycles=dict(a=(0, 1))),
+            ["phases[1].cycles['a']", '(0, 1)'],
+        ),
+        (
+            dict(iters=1, train=['a'], cycles=dict(a=(1, -1))),
+            ["phases[1].cycles['a']", '(1, -1)'],
+        ),
+        (
+            dict(iters=1, train=['a'], cycles=dict(a=5)),
+            ["phases[1].cycles['a']", '5'],
+        ),
+    ],
+)
+def test_refuses_bad_phases(bad, parts):
+    with pytest.raises(ValueError) as error:
+        Schedule([GOOD, bad])
+    assert all(part in str(error.value) for part in parts), error.value
+
+
+def test_refuses_unknown_networks():
+    with pytest.raises(ValueError, match=r"phases\[0\].train.*'generator'"):
+        Schedule([GOOD]).validate(['calibration'])
+    with pytest.raises(ValueError, match='phases is empty'):
+        Schedule([])
+    with pytest.raises(ValueError, match="no phase trains 'discriminator'"):
+        Schedule([GOOD]).first_iter('discriminator')
