@@ -8,7 +8,20 @@ from . import compat
 
 compat.setup()
 
-from . import datasets, engine, evaluation, models  # noqa: E402
+from . import (  # noqa: E402
+    datasets,
+    engine,
+    evaluation,
+    models,
+    visualization,
+)
 from .version import __version__  # noqa: E402
 
-__all__ = ['__version__', 'datasets', 'engine', 'evaluation', 'models']
+__all__ = [
+    '__version__',
+    'datasets',
+    'engine',
+    'evaluation',
+    'models',
+    'visualization',
+]

@@ -1,0 +1,241 @@
+"""What the command-line tools share: arguments, configs and plain errors.
+
+A user's mistake ends in one sentence and exit code 2; ``--debug`` or
+``MMCAR_DEBUG=1`` shows the traceback.
+"""
+
+import argparse
+import json
+import os
+import re
+import sys
+import tempfile
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mmengine.config import Config, DictAction
+from mmengine.device import get_device
+from mmengine.runner import Runner
+from mmengine.runner.checkpoint import load_state_dict
+from torch import nn
+
+from .engine.guards import NonFiniteLossError
+
+LAUNCHERS = ('none', 'pytorch', 'slurm', 'mpi')
+AMP_TYPES = ('OptimWrapper', 'AmpOptimWrapper')
+# Raised in the library for input that cannot work, with a message for users.
+USER_ERRORS = (ValueError, FileNotFoundError, ImportError, NonFiniteLossError)
+
+
+class ToolError(Exception):
+    """A mistake of the user's, told in one sentence."""
+
+
+def run_tool(main: Callable[[], None]) -> None:
+    """Run a tool; turn a user's mistake into one sentence, exit code 2.
+
+    Args:
+        main: The tool; parses its own arguments.
+    """
+    debug = os.environ.get('MMCAR_DEBUG', '') not in ('', '0')
+    try:
+        main()
+    except (ToolError, *USER_ERRORS) as error:
+        if debug or '--debug' in sys.argv:
+            raise
+        text = ' '.join(str(error).split()) or repr(error)
+        tool = Path(sys.argv[0]).name
+        print(f'{tool}: error: {text}', file=sys.stderr)
+        sys.exit(2)
+
+
+def add_config_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that MMSeg's train and test tools have in common."""
+    parser.add_argument('config', help='config file path')
+    parser.add_argument(
+        '--work-dir',
+        help='folder for logs, checkpoints and results (default: the '
+        "config's work_dir, else work_dirs/<config name>)",
+    )
+    parser.add_argument(
+        '--cfg-options',
+        nargs='+',
+        action=DictAction,
+        metavar='KEY=VALUE',
+        help='override settings of the config, e.g. train_cfg.val_interval=9 '
+        'or key="[a,b]"; quote lists and tuples, without white space',
+    )
+    parser.add_argument(
+        '--launcher',
+        choices=LAUNCHERS,
+        default='none',
+        help='job launcher (default: none)',
+    )
+    # torch.distributed.launch passes one or the other spelling.
+    parser.add_argument(
+        '--local_rank',
+        '--local-rank',
+        type=int,
+        default=0,
+        help=argparse.SUPPRESS,
+    )
+    parser.add_argument(
+        '--debug', action='store_true', help='show tracebacks of errors'
+    )
+
+
+def load_config(args: argparse.Namespace) -> Config:
+    """Read the config that the arguments name and apply them to it.
+
+    Args:
+        args: What `add_config_arguments` defines.
+
+    Returns:
+        The config, with work dir and launcher set.
+    """
+    path = args.config
+    if '::' not in path and not Path(path).is_file():
+        raise ToolError(f'There is no config file {path}.')
+    try:
+        cfg = Config.fromfile(path)
+    except Exception as error:  # a config is code: it can raise anything
+        raise ToolError(
+            f'{path} cannot be read as a config: {describe(error)}'
+        ) from error
+    try:
+        cfg.merge_from_dict(args.cfg_options or {})
+    except Exception as error:
+        raise ToolError(
+            f'--cfg-options do not fit {path}: {describe(error)}'
+        ) from error
+    os.environ.setdefault('LOCAL_RANK', str(args.local_rank))
+    cfg.launcher = args.launcher
+    default = cfg.get('work_dir') or f'work_dirs/{Path(path).stem}'
+    cfg.work_dir = args.work_dir or default
+    return cfg
+
+
+def describe(error: Exception) -> str:
+    """Put an error into words; some say too little without their type."""
+    if isinstance(error, ModuleNotFoundError):
+        hint = (
+            "; fix: pip install 'setuptools<81'"
+            if error.name == 'pkg_resources'
+            else ''
+        )
+        return f'{error}{hint}'
+    if isinstance(error, (*USER_ERRORS, ToolError)):
+        return str(error)
+    return f'{type(error).__name__}: {error}'
+
+
+def build_runner(cfg: Config, config_path: str) -> Runner:
+    """Build the runner; what does not fit is the config's fault.
+
+    Args:
+        cfg: The config.
+        config_path: Its file, to be named in errors.
+    """
+    from mmseg.registry import RUNNERS
+
+    try:
+        if 'runner_type' in cfg:
+            return RUNNERS.build(cfg)
+        return Runner.from_cfg(cfg)
+    except (TypeError, KeyError, AttributeError, AssertionError) as error:
+        raise ToolError(
+            f'{config_path} cannot be built: {describe(error)}'
+        ) from error
+
+
+def enable_amp(cfg: Config) -> None:
+    """Make every optimiser wrapper of the config a mixed-precision one.
+
+    Args:
+        cfg: Its ``optim_wrapper`` is one config or one per network.
+    """
+    if get_device() == 'cpu':
+        raise ToolError('--amp needs a GPU, and none was found.')
+    wrappers = cfg.optim_wrapper
+    if 'optimizer' not in wrappers:
+        wrappers = [w for w in wrappers.values() if isinstance(w, dict)]
+    else:
+        wrappers = [wrappers]
+    for wrapper in wrappers:
+        if wrapper.get('type', 'OptimWrapper') not in AMP_TYPES:
+            raise ToolError(
+                f'--amp works with {" and ".join(AMP_TYPES)}, but the config '
+                f'has optim_wrapper type {wrapper.type!r}.'
+            )
+        wrapper.type = 'AmpOptimWrapper'
+        wrapper.setdefault('loss_scale', 'dynamic')
+
+
+def load_weights(runner: Runner, checkpoint: str) -> None:
+    """Load a checkpoint the runner's way; refuse that of another model.
+
+    MMEngine warns of weights that are missing and goes on with random ones.
+
+    Args:
+        runner: Its model gets the weights.
+        checkpoint: Path or URL.
+    """
+    loaded = runner.load_checkpoint(checkpoint)
+    weights = loaded.get('state_dict', loaded)
+    weights = {re.sub(r'^module\.', '', k): v for k, v in weights.items()}
+    problem = find_mismatch(runner.model, weights)
+    if problem:
+        raise ToolError(
+            f'Checkpoint {checkpoint} is of another model: {problem}'
+        )
+
+
+def find_mismatch(model: nn.Module, weights: dict[str, Any]) -> str | None:
+    """Say in which weights a model and a checkpoint differ, if they do.
+
+    Weights that the model has no place for are no problem: checkpoints keep
+    auxiliary heads that a config may drop.
+
+    Args:
+        model: Gets the weights; may be wrapped.
+        weights: Name -> tensor.
+
+    Returns:
+        The difference in words; None if every weight of the model is there.
+    """
+    try:
+        load_state_dict(model, weights, strict=True)
+    except RuntimeError as error:
+        lines = str(error).splitlines()[1:]
+        lines = [s for s in lines if s and not s.startswith('unexpected key')]
+        return textwrap.shorten(' '.join(lines), 250) or None
+    return None
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write a JSON file that is never seen half written."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(
+        'w', dir=path.parent, prefix=f'.{path.name}.', delete=False
+    ) as file:
+        json.dump(content, file, indent=2)
+        file.write('\n')
+    os.replace(file.name, path)
+
+
+def format_table(rows: list[list[str]]) -> str:
+    """Lay out rows in columns; the first row is the head.
+
+    Args:
+        rows: Cells; the first column is aligned left, the others right.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [row[0].ljust(widths[0])]
+        cells += [c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)]
+        lines.append('  '.join(cells))
+    lines.insert(1, '-' * len(lines[0]))
+    return '\n'.join(lines)

@@ -1,0 +1,130 @@
+"""Samples of a model beside the annotators' label maps."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.figure import Figure
+
+CELL = 1.25  # inches
+IGNORED = (128, 128, 128)
+
+
+@dataclass
+class SampleRow:
+    """What is drawn of one image.
+
+    Attributes:
+        image: RGB (H, W, 3) uint8.
+        samples: Label maps (S, H, W).
+        probs: Mean of the samples' probabilities, or F's, (K, H, W).
+        labels: Annotators' label maps (A, H, W); None where unknown.
+    """
+
+    image: np.ndarray
+    samples: np.ndarray
+    probs: np.ndarray
+    labels: np.ndarray | None = None
+
+
+def default_palette(num_classes: int) -> np.ndarray:
+    """Colours (K, 3) uint8: black and white, or distinct ones if K > 2."""
+    if num_classes <= 2:
+        return np.array([[0, 0, 0], [255, 255, 255]], np.uint8)
+    colours = colormaps['tab20'](np.arange(num_classes) % 20)
+    return (255 * colours[:, :3]).astype(np.uint8)
+
+
+def colour_labels(
+    label_map: np.ndarray, palette: np.ndarray, ignore_index: int = 255
+) -> np.ndarray:
+    """Turn class ids (H, W) into colours (H, W, 3) uint8; ignored is grey."""
+    table = np.empty((256, 3), np.uint8)
+    table[:] = IGNORED
+    table[: len(palette)] = palette
+    table[ignore_index] = IGNORED
+    return table[label_map]
+
+
+def colour_mean(probs: np.ndarray, palette: np.ndarray) -> np.ndarray:
+    """Blend class colours by probabilities (K, H, W) -> (H, W, 3) uint8."""
+    blend = np.tensordot(probs, palette[: len(probs)], axes=(0, 0))
+    return blend.round().clip(0, 255).astype(np.uint8)
+
+
+def normalised_entropy(probs: np.ndarray) -> np.ndarray:
+    """Entropy of probabilities (K, H, W) -> (H, W), 1 for uniform ones."""
+    logs = np.log(np.where(probs > 0, probs, 1))
+    return -(probs * logs).sum(0) / np.log(max(len(probs), 2))
+
+
+def draw_sample_grid(
+    rows: Sequence[SampleRow],
+    num_samples: int = 8,
+    num_labels: int = 4,
+    palette: np.ndarray | None = None,
+    ignore_index: int = 255,
+    title: str | None = None,
+) -> Figure:
+    """Draw a row per image: image, annotators, mean, entropy, samples.
+
+    Args:
+        rows: The images.
+        num_samples: Samples shown at most.
+        num_labels: Annotators shown at most; no such column if no row has
+            labels.
+        palette: Class colours (K, 3) uint8; `default_palette` if None.
+        ignore_index: Label that is drawn grey.
+        title: Heading of the figure.
+
+    Returns:
+        The figure.
+    """
+    if not rows:
+        raise ValueError('Nothing to draw: rows is empty.')
+    if palette is None:
+        palette = default_palette(len(rows[0].probs))
+    num_labels = min(
+        num_labels, max(0 if r.labels is None else len(r.labels) for r in rows)
+    )
+    num_samples = min(num_samples, max(len(r.samples) for r in rows))
+    heads = ['image']
+    heads += [f'reader {i + 1}' for i in range(num_labels)]
+    heads += ['mean', 'entropy']
+    heads += [f'sample {i + 1}' for i in range(num_samples)]
+    top = 0.28 + (0.3 if title else 0)
+    height, width = rows[0].image.shape[:2]
+    size = (CELL * len(heads) * width / height, CELL * len(rows) + top)
+    figure = Figure(size, layout=None)
+    grid = figure.subplots(
+        len(rows),
+        len(heads),
+        squeeze=False,
+        gridspec_kw=dict(
+            left=0.003,
+            right=0.997,
+            bottom=0.01,
+            top=1 - top / size[1],
+            wspace=0.04,
+            hspace=0.04,
+        ),
+    )
+    for axes, head in zip(grid[0], heads, strict=True):
+        axes.set_title(head, fontsize=8, pad=3)
+    for axes in grid.flat:
+        axes.axis('off')
+    for row, line in zip(rows, grid, strict=True):
+        labels = () if row.labels is None else row.labels[:num_labels]
+        line[0].imshow(row.image)
+        for axes, label in zip(line[1:], labels, strict=False):
+            axes.imshow(colour_labels(label, palette, ignore_index))
+        line = line[1 + num_labels :]
+        line[0].imshow(colour_mean(row.probs, palette))
+        entropy = normalised_entropy(row.probs)
+        line[1].imshow(entropy, cmap='magma', vmin=0, vmax=1)
+        for axes, sample in zip(line[2:], row.samples, strict=False):
+            axes.imshow(colour_labels(sample, palette, ignore_index))
+    if title:
+        figure.suptitle(title, fontsize=10, y=1 - 0.08 / size[1])
+    return figure
