@@ -1,5 +1,6 @@
 """Scores of stochastic segmentation: functions, and metrics over them."""
 
+from .calibration_metric import CalibrationMetric
 from .functional import (
     CalibrationBins,
     EnergyTerms,
@@ -21,10 +22,15 @@ from .functional import (
     sample_diversity,
     score_sums,
 )
+from .metrics import GEDMetric, HMIoUMetric
+from .names import metric_configs
 
 __all__ = [
     'CalibrationBins',
+    'CalibrationMetric',
     'EnergyTerms',
+    'GEDMetric',
+    'HMIoUMetric',
     'ScoreSums',
     'best_match_iou',
     'brier_score',
@@ -38,6 +44,7 @@ __all__ = [
     'flip_probability_sums',
     'generalized_energy_distance',
     'hungarian_matched_iou',
+    'metric_configs',
     'negative_log_likelihood',
     'pairwise_iou',
     'sample_diversity',
