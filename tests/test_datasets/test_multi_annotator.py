@@ -1,0 +1,184 @@
+import json
+
+import cv2
+import numpy as np
+import pytest
+from mmseg.registry import DATASETS
+
+from mmcar.datasets import MultiAnnotatorDataset
+
+from .samples import CLASSES, PREFIX, make_set, truncate, write
+
+ALL = [
+    {'type': 'LoadCheckedImage'},
+    {'type': 'LoadMultiAnnotations', 'draw': False},
+    {'type': 'PackStochasticInputs'},
+]
+DRAW = [
+    {'type': 'LoadCheckedImage'},
+    {'type': 'LoadMultiAnnotations'},
+    {'type': 'PackStochasticInputs'},
+]
+
+
+def build(root, **options):
+    options = {'metainfo': CLASSES, 'data_prefix': PREFIX, **options}
+    return MultiAnnotatorDataset(data_root=str(root), **options)
+
+
+@pytest.mark.parametrize('layout', ['folders', 'side'])
+def test_both_layouts_give_every_annotator(tmp_path, layout):
+    stems = ('p1/a', 'p2/a', 'p2/b')
+    root = make_set(tmp_path, stems, (1, 4, 11), layout)
+    data = build(root, pipeline=ALL)
+    assert len(data) == 3
+    for i, (stem, count) in enumerate(zip(stems, (1, 4, 11), strict=True)):
+        sample = data[i]['data_samples']
+        assert sample.img_path.endswith(f'{stem}.png')
+        name = '{}/r{}.png' if layout == 'folders' else '{}_l{}.png'
+        expected = np.stack(
+            [
+                cv2.imread(
+                    str(root / 'annotations/train' / name.format(stem, a)), 0
+                )
+                for a in range(count)
+            ]
+        )
+        np.testing.assert_array_equal(sample.gt_sem_segs.data, expected)
+
+
+def test_index_files_name_images_and_annotators(tmp_path):
+    root = make_set(tmp_path, ('a', 'b'), (2, 3))
+    (root / 'index.json').write_text(
+        json.dumps(
+            [{'image': 'a.png', 'annotations': ['a/r1.png', 'b/r0.png']}]
+        )
+    )
+    (root / 'index.csv').write_text(
+        'image,annotation\na.png,a/r1.png\na.png,b/r0.png\n'
+    )
+    for name in ('index.json', 'index.csv'):
+        (record,) = build(root, ann_file=name, serialize_data=False).data_list
+        names = [
+            p.split('annotations/train/')[1] for p in record['seg_map_paths']
+        ]
+        assert names == ['a/r1.png', 'b/r0.png']
+
+
+def test_text_file_selects_stems(tmp_path):
+    root = make_set(tmp_path)
+    (root / 'split.txt').write_text('b\n')
+    data = build(root, ann_file='split.txt', pipeline=ALL)
+    assert [
+        data[i]['data_samples'].img_path[-5:] for i in range(len(data))
+    ] == ['b.png']
+
+
+def test_training_draws_annotators_evenly(tmp_path):
+    write(tmp_path / 'images/train/a.png', np.zeros((4, 4), np.uint8))
+    for a in range(3):
+        label = np.full((4, 4), a, np.uint8)
+        write(tmp_path / f'annotations/train/a/r{a}.png', label)
+    data = build(tmp_path, metainfo={'classes': 'abc'}, pipeline=DRAW)
+    np.random.seed(0)
+    draws = [
+        data[0]['data_samples'].gt_sem_seg.data[0, 0, 0] for _ in range(900)
+    ]
+    counts = np.bincount(draws, minlength=3)
+    assert abs(counts - 300).max() < 3 * np.sqrt(900 * 2 / 9)
+    assert 'gt_sem_segs' not in data[0]['data_samples']
+
+
+def test_metainfo_flips_reach_the_sample(tmp_path):
+    meta = {'classes': 'abc', 'flips': ((0, 2, 0.25),)}
+    root = make_set(tmp_path, ('a',), (1,), 'single')
+    data = build(root, metainfo=meta, pipeline=ALL)
+    assert data[0]['data_samples'].flips == ((0, 2, 0.25),)
+
+
+def test_missing_and_empty_annotators_are_named(tmp_path):
+    root = make_set(tmp_path, ('a', 'b', 'c'), (2, 0, 0))
+    (root / 'annotations/train/b').mkdir()
+    with pytest.raises(ValueError, match=r'b\.png: no label map') as error:
+        build(root)
+    assert 'c.png' in str(error.value)
+
+
+def test_two_images_of_one_stem_are_refused(tmp_path):
+    root = make_set(tmp_path)
+    write(root / 'images/train/a.jpg', np.zeros((12, 16, 3), np.uint8))
+    with pytest.raises(ValueError, match='2 images of this stem'):
+        build(root)
+
+
+def test_stem_listed_twice_is_refused(tmp_path):
+    root = make_set(tmp_path)
+    (root / 'split.txt').write_text('b\na\nb\n')
+    with pytest.raises(ValueError, match='2 images of this stem'):
+        build(root, ann_file='split.txt')
+
+
+@pytest.mark.parametrize(
+    ('break_it', 'message'),
+    [
+        (lambda r: (r / 'images/train/a.png').unlink(), r'images.*a\.png'),
+        (lambda r: truncate(r / 'images/train/a.png'), r'a\.png: not a read'),
+        (
+            lambda r: truncate(r / 'annotations/train/a/r1.png'),
+            r'r1\.png: not a readable',
+        ),
+        (
+            lambda r: write(
+                r / 'annotations/train/a/r1.png', np.zeros((3, 4), np.uint8)
+            ),
+            r'r1\.png: label map of \(3, 4\).*expected .*\(12, 16\)',
+        ),
+        (
+            lambda r: write(
+                r / 'annotations/train/a/r1.png', np.full((12, 16), 7, 'u1')
+            ),
+            r'r1\.png: ids \[7\]; expected 0 to 1',
+        ),
+        (
+            lambda r: write(
+                r / 'annotations/train/a/r1.png', np.zeros((12, 16, 3), 'u1')
+            ),
+            r'r1\.png: shape \(12, 16, 3\)',
+        ),
+    ],
+)
+def test_broken_files_are_named_at_load(tmp_path, break_it, message):
+    root = make_set(tmp_path)
+    data = build(root, pipeline=ALL)
+    break_it(root)
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        data[0]
+
+
+def test_missing_folder_and_classes_are_explained(tmp_path):
+    with pytest.raises(FileNotFoundError, match='check data_root'):
+        build(tmp_path)
+    with pytest.raises(ValueError, match='classes'):
+        MultiAnnotatorDataset(data_root=str(tmp_path))
+
+
+def test_bad_index_is_explained(tmp_path):
+    root = make_set(tmp_path)
+    (root / 'index.csv').write_text('picture,mask\na.png,a/r1.png\n')
+    with pytest.raises(ValueError, match=r"index\.csv: missing 'image'"):
+        build(root, ann_file='index.csv')
+
+
+def test_bubil_as_published(real_data):
+    data = DATASETS.build(
+        {
+            'type': 'MultiAnnotatorDataset',
+            'data_root': str(real_data / 'bubil'),
+            'data_prefix': PREFIX,
+            'metainfo': CLASSES,
+            'pipeline': ALL,
+        }
+    )
+    assert len(data) == 191
+    counts = {len(data[i]['data_samples'].gt_sem_segs.data) for i in range(60)}
+    assert counts <= {7, 8, 9, 10} and len(counts) > 1

@@ -1,0 +1,208 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mmengine.registry import init_default_scope
+from mmseg.registry import TRANSFORMS
+
+from mmcar.datasets.transforms import RandomClassFlips, check_flips
+
+GEOMETRY = {
+    'flip': {
+        'type': 'RandomFlip',
+        'prob': [0.4, 0.4],
+        'direction': ['horizontal', 'vertical'],
+    },
+    'crop': {'type': 'RandomCrop', 'crop_size': (11, 13)},
+    'lesion': {'type': 'LesionCenteredCrop', 'crop_size': (9, 10)},
+    'pad': {'type': 'PadAll', 'size_divisor': 8},
+    'rot': {'type': 'RandomRotFlip', 'rotate_prob': 0, 'flip_prob': 0.9},
+}
+
+
+def coded_results(height, width, annotators, channels=6):
+    """Every array carries its pixel's number, so any mismatch is seen."""
+    code = np.arange(height * width).reshape(height, width)
+    maps = {
+        f'gt_seg_map_{a}': ((code + a) % 251).astype(np.uint8)
+        for a in range(annotators)
+    }
+    maps['gt_seg_map'] = maps['gt_seg_map_0'].copy()
+    probs = np.stack([code * 1e-4 + c for c in range(channels)], -1)
+    image = np.stack([code % 251, code // 251, code * 0], -1)
+    return {
+        'img': image.astype(np.uint8),
+        'img_shape': (height, width),
+        'ori_shape': (height, width),
+        **maps,
+        'black_box_probs': probs.astype(np.float32),
+        'seg_fields': [*maps, 'black_box_probs'],
+    }
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    height=st.integers(16, 40),
+    width=st.integers(16, 40),
+    annotators=st.integers(1, 6),
+    steps=st.lists(st.sampled_from(sorted(GEOMETRY)), min_size=1, max_size=4),
+    seed=st.integers(0, 2**31),
+)
+def test_everything_moves_together(height, width, annotators, steps, seed):
+    init_default_scope('mmseg')
+    np.random.seed(seed)
+    results = coded_results(height, width, annotators)
+    for step in steps:
+        if min(results['img'].shape[:2]) < 13:
+            break
+        results = TRANSFORMS.build(GEOMETRY[step])(results)
+    image = results['img'].astype(int)
+    code = image[..., 0] + 251 * image[..., 1]
+    filled = results['gt_seg_map'] == 255
+    for a in range(annotators):
+        label = results[f'gt_seg_map_{a}']
+        assert label.shape == code.shape
+        assert ((label == (code + a) % 251) | filled).all()
+        assert ((label == 255) == filled).all()
+    probs = results['black_box_probs']
+    assert probs.shape == (*code.shape, 6)
+    expected = code[..., None] * 1e-4 + np.arange(6)
+    assert np.isclose(probs, expected, atol=1e-5)[~filled].all()
+    assert (probs[filled] == 255).all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    scale=st.integers(8, 50), ratio=st.floats(0.5, 2), seed=st.integers(0, 99)
+)
+def test_resize_treats_maps_and_predictions_alike(scale, ratio, seed):
+    init_default_scope('mmseg')
+    np.random.seed(seed)
+    results = coded_results(20, 30, 3)
+    results = TRANSFORMS.build(
+        {
+            'type': 'RandomResize',
+            'scale': (scale, scale),
+            'ratio_range': (1, ratio) if ratio >= 1 else (ratio, 1),
+            'keep_ratio': bool(seed % 2),
+        }
+    )(results)
+    shape = results['img'].shape[:2]
+    code = np.round(results['black_box_probs'][..., 0] * 1e4).astype(int)
+    assert code.shape == shape
+    for a in range(3):
+        assert (results[f'gt_seg_map_{a}'] == (code + a) % 251).all()
+
+
+def test_photometric_distortion_leaves_labels_alone():
+    results = coded_results(20, 30, 2)
+    before = {k: results[k].copy() for k in results['seg_fields']}
+    TRANSFORMS.build({'type': 'PhotoMetricDistortion'})(results)
+    for key, value in before.items():
+        np.testing.assert_array_equal(results[key], value)
+
+
+def test_padding_becomes_uniform_prediction():
+    results = coded_results(10, 10, 1)
+    results['black_box_probs'] = np.full((10, 10, 4), 0.25, np.float32)
+    for step in (
+        {'type': 'PadAll', 'size': (16, 12)},
+        {'type': 'PackStochasticInputs'},
+    ):
+        results = TRANSFORMS.build(step)(results)
+    sample = results['data_samples']
+    assert sample.black_box_probs.data.shape == (4, 12, 16)
+    assert (sample.black_box_probs.data == 0.25).all()
+    assert (sample.gt_sem_segs.data[:, 10:] == 255).all()
+    assert sample.gt_sem_segs.data.shape == (1, 12, 16)
+
+
+FLIPS = ((1, 6, 8 / 17), (2, 7, 7 / 17), (3, 8, 1 / 17), (4, 9, 1.0))
+
+
+def test_flip_frequencies_match_the_table():
+    np.random.seed(1)
+    label = np.repeat(np.arange(6, dtype=np.uint8), 5).reshape(6, 5)
+    label = np.concatenate([label, np.full((1, 5), 255, np.uint8)])
+    transform = RandomClassFlips(FLIPS)
+    draws = 20000
+    states = np.zeros((draws, len(FLIPS)))
+    for n in range(draws):
+        result = transform({'gt_seg_map': label})['gt_seg_map']
+        # A whole class has one state, everything else stays.
+        assert (result == result[:, :1]).all()
+        assert result[[0, 5, 6], 0].tolist() == [0, 5, 255]
+        states[n] = [result[c, 0] == t for c, t, _ in FLIPS]
+        for c, t, _ in FLIPS:
+            assert result[c, 0] in (c, t)
+    probability = np.array([p for *_, p in FLIPS])
+    error = np.sqrt(probability * (1 - probability) / draws)
+    assert (abs(states.mean(0) - probability) <= 3 * error).all()
+    correlation = np.corrcoef(states[:, :3].T)[np.triu_indices(3, 1)]
+    assert abs(correlation).max() < 3.5 / np.sqrt(draws)
+
+
+def test_flips_change_the_drawn_label_alone():
+    results = coded_results(8, 8, 1)
+    results['flips'] = ((1, 200, 1.0),)
+    results = RandomClassFlips()(results)
+    assert (results['gt_seg_map'] == 200).sum() == 1
+    assert (results['gt_seg_map_0'] == 200).sum() == 0
+
+
+@pytest.mark.parametrize(
+    ('table', 'message'),
+    [
+        (((0, 1, 1.5),), 'probability 1.5'),
+        (((0, 9, 0.5),), 'ids from 0 to 4'),
+        (((0, 0, 0.5),), 'each id once'),
+        (((0, 1, 0.5), (1, 2, 0.5)), 'each id once'),
+    ],
+)
+def test_impossible_tables_are_refused(table, message):
+    with pytest.raises(ValueError, match=message):
+        check_flips(table, num_classes=5)
+
+
+def test_missing_table_is_explained():
+    with pytest.raises(ValueError, match='has no table'):
+        RandomClassFlips()({'gt_seg_map': np.zeros((2, 2), np.uint8)})
+
+
+def test_lesion_crop_is_centred_on_all_annotators():
+    maps = np.zeros((2, 180, 180), np.uint8)
+    maps[0, 20:30, 90:100] = 1
+    maps[1, 30:50, 94:120] = 1
+    results = {
+        'img': np.zeros((180, 180, 3), np.uint8),
+        'gt_seg_map': maps[0] * 0,
+        'gt_seg_map_0': maps[0],
+        'gt_seg_map_1': maps[1],
+        'seg_fields': ['gt_seg_map', 'gt_seg_map_0', 'gt_seg_map_1'],
+    }
+    crop = TRANSFORMS.build({'type': 'LesionCenteredCrop', 'crop_size': 40})
+    rows, columns = np.nonzero(
+        sum(crop(dict(results))[f'gt_seg_map_{a}'] for a in (0, 1))
+    )
+    assert (rows.min(), rows.max()) == (5, 34)
+    assert (columns.min(), columns.max()) == (5, 34)
+    big = TRANSFORMS.build({'type': 'LesionCenteredCrop', 'crop_size': 128})
+    cropped = big(dict(results))
+    # Moved down as far as needed to lie inside the image.
+    assert np.nonzero(cropped['gt_seg_map_0'])[0].min() == 20
+    assert cropped['img'].shape == (128, 128, 3)
+    assert cropped['ori_shape'] == (128, 128)
+
+
+def test_lesion_crop_needs_a_large_enough_image():
+    crop = TRANSFORMS.build({'type': 'LesionCenteredCrop', 'crop_size': 40})
+    with pytest.raises(ValueError, match='smaller than the crop'):
+        crop({'img': np.zeros((30, 50, 3), np.uint8)})
+
+
+def test_resize_original_is_evaluated_at_the_new_size():
+    results = coded_results(20, 30, 1)
+    resize = {'type': 'ResizeOriginal', 'scale': (15, 10)}
+    results = TRANSFORMS.build(resize)(results)
+    assert results['ori_shape'] == (10, 15)
+    assert results['gt_seg_map_0'].shape == (10, 15)

