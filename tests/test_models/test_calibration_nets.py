@@ -1,0 +1,151 @@
+import pytest
+import torch
+from mmseg.registry import MODELS
+
+BACKBONE = {
+    'type': 'ResNetV1c',
+    'depth': 18,
+    'base_channels': 8,
+    'num_stages': 2,
+    'out_indices': (0, 1),
+    'strides': (1, 2),
+    'dilations': (1, 1),
+}
+HEAD = {
+    'type': 'FCNHead',
+    'in_channels': 16,
+    'in_index': 1,
+    'channels': 8,
+    'num_convs': 1,
+}
+NETS = {
+    'SegNetCalibration': {'base_channels': 4, 'stage_convs': (1, 2, 1)},
+    'ConvCalibration': {'channels': 8},
+    'MMSegCalibration': {'backbone': BACKBONE, 'decode_head': HEAD},
+}
+
+
+def _build(name, black_box_classes=0, **kwargs):
+    torch.manual_seed(0)
+    cfg = {'type': name, 'num_classes': 4, **NETS[name], **kwargs}
+    cfg['black_box_classes'] = black_box_classes
+    if name == 'MMSegCalibration':
+        channels = 3 + black_box_classes
+        cfg['backbone'] = {**BACKBONE, 'in_channels': channels}
+    return MODELS.build(cfg)
+
+
+@pytest.mark.parametrize('name', NETS)
+@pytest.mark.parametrize('classes', [0, 5])
+@pytest.mark.parametrize('size', [(37, 53), (32, 32)])
+def test_logits_at_image_size(name, classes, size):
+    net = _build(name, classes)
+    image = torch.randn(2, 3, *size, requires_grad=True)
+    probs = None
+    if classes:
+        probs = torch.rand(2, classes, *size, requires_grad=True)
+    logits = net(image, probs, None)
+    assert logits.shape == (2, 4, *size)
+    assert net.num_classes == 4
+    logits[:, 0].square().sum().backward()
+    assert image.grad.abs().sum() > 0
+    if classes:  # F uses what the black box says
+        assert probs.grad.abs().sum() > 0
+
+
+@pytest.mark.parametrize('name', NETS)
+def test_pure_in_eval_mode_and_channels_last(name):
+    net = _build(name).eval()
+    image = torch.randn(2, 3, 37, 53)
+    logits = net(image)
+    assert torch.equal(logits, net(image))
+    last = torch.channels_last
+    again = net.to(memory_format=last)(image.contiguous(memory_format=last))
+    assert torch.allclose(logits, again, atol=1e-4)
+    assert torch.allclose(logits[1:], net(image[1:]), atol=1e-4)
+
+
+@pytest.mark.parametrize('name', ['SegNetCalibration', 'ConvCalibration'])
+def test_tiny_images(name):
+    net = _build(name).eval()
+    assert net(torch.randn(1, 3, 3, 1)).shape == (1, 4, 3, 1)
+
+
+@pytest.mark.parametrize('name', NETS)
+def test_refuses_another_black_box(name):
+    image, probs = torch.randn(1, 3, 16, 16), torch.rand(1, 5, 16, 16)
+    with pytest.raises(ValueError, match='black_box_classes=0'):
+        _build(name)(image, probs)
+    with pytest.raises(ValueError, match='black_box_classes=6'):
+        _build(name, 6)(image, probs)
+    with pytest.raises(ValueError, match='predicts 0 classes'):
+        _build(name, 5)(image)
+
+
+def test_segnet_unpools_where_it_pooled():
+    """With identity-like stages, maxima return to their own pixels."""
+    net = _build('SegNetCalibration', stage_convs=(1,), dropout=0.0).eval()
+    image = torch.randn(1, 3, 7, 9)
+    stage = {}
+    net.down[0].register_forward_hook(lambda m, i, o: stage.update(down=o))
+    net.up[0].register_forward_hook(lambda m, i, o: stage.update(up=i[0]))
+    net(image)
+    kept = stage['up'] != 0
+    assert torch.equal(stage['up'][kept], stage['down'][kept])
+    assert kept[0, 0].sum() == 4 * 5
+
+
+def test_segnet_is_vgg16_like_by_default():
+    net = MODELS.build({'type': 'SegNetCalibration', 'num_classes': 2})
+    widths = [s[-1][0].conv.out_channels for s in net.down]
+    assert widths == [64, 128, 256, 512, 512]
+    assert sum(len(s) for s in net.down) == 13
+    assert [s[-1][0].conv.out_channels for s in net.up] == [
+        512, 256, 128, 64, 64,
+    ]  # fmt: skip
+
+
+def test_conv_net_is_the_papers():
+    net = MODELS.build({'type': 'ConvCalibration', 'num_classes': 2})
+    *blocks, last = net.layers
+    assert len(blocks) == 5
+    for conv, dropout in blocks:
+        assert conv.conv.kernel_size == (3, 3)
+        assert isinstance(conv.norm, torch.nn.BatchNorm2d)
+        assert isinstance(conv.activate, torch.nn.LeakyReLU)
+        assert dropout.p == 0.1
+    assert last.out_channels == 2
+
+
+def test_mmseg_parts_with_a_neck():
+    neck = {
+        'type': 'FPN',
+        'in_channels': [8, 16],
+        'out_channels': 16,
+        'num_outs': 2,
+    }
+    net = _build('MMSegCalibration', neck=neck)
+    assert net(torch.randn(2, 3, 37, 53)).shape == (2, 4, 37, 53)
+
+
+@pytest.mark.parametrize(
+    ('name', 'kwargs', 'message'),
+    [
+        ('ConvCalibration', {'num_classes': 1}, 'num_classes=1'),
+        ('ConvCalibration', {'num_blocks': 0}, 'num_blocks=0'),
+        ('SegNetCalibration', {'stage_convs': (1, 0)}, 'stage_convs=0'),
+        (
+            'MMSegCalibration',
+            {'decode_head': {**HEAD, 'num_classes': 7}},
+            '7 output channels: expected num_classes=4',
+        ),
+    ],
+)
+def test_refuses(name, kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        _build(name, **kwargs)
+
+
+def test_refuses_a_negative_number_of_black_box_classes():
+    with pytest.raises(ValueError, match='black_box_classes=-1'):
+        _build('ConvCalibration', -1)

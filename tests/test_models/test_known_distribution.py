@@ -1,0 +1,83 @@
+import pytest
+import torch
+from mmengine.structures import PixelData
+from mmseg.registry import MODELS
+from mmseg.structures import SegDataSample
+
+IGNORE = 255
+
+
+def _build(classes=3):
+    return MODELS.build({'type': 'KnownDistribution', 'num_classes': classes})
+
+
+def _sample(labels, **metainfo):
+    sample = SegDataSample(metainfo=metainfo)
+    sample.gt_sem_segs = PixelData(data=torch.tensor(labels).byte())
+    return sample
+
+
+def _probs(net, samples, size):
+    logits = net(torch.zeros(len(samples), 3, *size), None, samples)
+    return logits.softmax(1)
+
+
+def test_mean_of_annotators():
+    sample = _sample([[[0, 1], [IGNORE, 2]], [[0, 2], [IGNORE, IGNORE]]])
+    probs = _probs(_build(), [sample], (2, 2))[0]
+    third = 1 / 3
+    wanted = [
+        [[1.0, 0.0], [third, 0.0]],
+        [[0.0, 0.5], [third, 0.0]],
+        [[0.0, 0.5], [third, 1.0]],
+    ]
+    assert torch.allclose(probs, torch.tensor(wanted), atol=1e-6)
+
+
+def test_flips():
+    sample = _sample([[[0, 1]]], flips=((0, 2, 0.25),))
+    probs = _probs(_build(), [sample], (1, 2))[0]
+    wanted = torch.tensor([[[0.75, 0.0]], [[0.0, 1.0]], [[0.25, 0.0]]])
+    assert torch.allclose(probs, wanted, atol=1e-6)
+
+
+def test_resized_without_blending():
+    sample = _sample([[[0, 1], [2, 0]]])
+    probs = _probs(_build(), [sample], (6, 8))[0]
+    labels = torch.tensor([[0, 1], [2, 0]])
+    wanted = labels.repeat_interleave(3, 0).repeat_interleave(4, 1)
+    assert torch.equal(probs.argmax(0), wanted)
+    assert probs.amax(0).min() > 0.999
+
+
+@pytest.mark.parametrize('key', ['padding_size', 'img_padding_size'])
+def test_padding_is_uniform(key):
+    sample = _sample([[[0, 1], [2, 0]]], **{key: (0, 3, 0, 1)})
+    probs = _probs(_build(), [sample], (3, 5))[0]
+    assert torch.equal(
+        probs[:, :2, :2].argmax(0), torch.tensor([[0, 1], [2, 0]])
+    )
+    assert torch.allclose(probs[:, 2], torch.tensor(1 / 3))
+    assert torch.allclose(probs[:, :, 2:], torch.tensor(1 / 3))
+
+
+def test_nothing_to_train_and_finite():
+    net = _build(2)
+    assert not list(net.parameters())
+    logits = net(torch.zeros(1, 3, 1, 2), None, [_sample([[[0, 1]]])])
+    assert logits.isfinite().all()
+
+
+def test_accepts_a_black_box():
+    net = MODELS.build(
+        {'type': 'KnownDistribution', 'num_classes': 2, 'black_box_classes': 9}
+    )
+    image, probs = torch.zeros(1, 3, 1, 2), torch.rand(1, 9, 1, 2)
+    assert net(image, probs, [_sample([[[0, 1]]])]).shape == (1, 2, 1, 2)
+
+
+def test_refuses():
+    with pytest.raises(ValueError, match='num_classes=1'):
+        _build(1)
+    with pytest.raises(ValueError, match='needs data samples'):
+        _build()(torch.zeros(1, 3, 2, 2), None, None)
