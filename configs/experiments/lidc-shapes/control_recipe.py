@@ -1,0 +1,16 @@
+# The mmcar recipe at the wall time of control.py.
+_base_ = [
+    '../../_base_/models/car_recipe_small.py',
+    '../../_base_/datasets/lidc_shapes_32.py',
+    '../../_base_/schedules/recipe.py',
+    '../../_base_/default_runtime.py',
+]
+model = dict(
+    decode_head=dict(calibration=dict(_delete_=True, type='KnownDistribution'))
+)
+optim_wrapper = dict(calibration=None)
+train_dataloader = dict(batch_size=16)
+train_cfg = dict(
+    phases=[dict(iters=2000, train=['generator', 'discriminator'])],
+    val_interval=100000,
+)
