@@ -1,0 +1,172 @@
+"""What simple samplers that know the labels score: bounds for a model."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import torch
+from mmengine.structures import BaseDataElement
+from torch import Tensor
+
+from ..structures import Flip, label_distribution
+from .metrics import GEDMetric, HMIoUMetric
+from .pairs import flips_of, labels_of
+
+Sampler = Callable[[Tensor, Tensor, list[Flip], int, torch.Generator], Tensor]
+
+
+def perfect_sampler(
+    probs: Tensor,
+    labels: Tensor,
+    flips: list[Flip],
+    number: int,
+    generator: torch.Generator,
+) -> Tensor:
+    """Independent draws of a label, flips included.
+
+    Args:
+        probs: True class probabilities of the pixels, (K, H, W).
+        labels: Shape (A, H, W), ids all valid.
+        flips: Entries (class, twin, probability); may be empty.
+        number: How many samples S to draw.
+        generator: Source of randomness.
+
+    Returns:
+        Shape (S, H, W).
+    """
+    pick = torch.randint(len(labels), (number,), generator=generator)
+    drawn = labels[pick]
+    base = drawn.clone()
+    for c, twin, p in flips:
+        turns = torch.rand(number, 1, 1, generator=generator) < p
+        drawn[turns & (base == c)] = twin
+    return drawn
+
+
+def argmax_of_mean(
+    probs: Tensor,
+    labels: Tensor,
+    flips: list[Flip],
+    number: int,
+    generator: torch.Generator,
+) -> Tensor:
+    """The most probable class of every pixel, in every sample."""
+    return probs.argmax(0).expand(number, -1, -1)
+
+
+def _inverse_cdf(probs: Tensor, u: Tensor) -> Tensor:
+    """Class whose share of [0, 1) holds u: (K, H, W), (S, ...) -> maps."""
+    edges = probs.cumsum(0)[:-1]
+    return torch.stack([(edges <= x).sum(0) for x in u])
+
+
+def random_threshold(
+    probs: Tensor,
+    labels: Tensor,
+    flips: list[Flip],
+    number: int,
+    generator: torch.Generator,
+) -> Tensor:
+    """Cut the label mean at one random level per sample, for all pixels."""
+    u = torch.rand(number, 1, 1, generator=generator)
+    return _inverse_cdf(probs, u)
+
+
+def shared_gumbel(
+    probs: Tensor,
+    labels: Tensor,
+    flips: list[Flip],
+    number: int,
+    generator: torch.Generator,
+) -> Tensor:
+    """Gumbel-max draws with one noise value per class and sample."""
+    u = torch.rand(number, len(probs), 1, 1, generator=generator)
+    noise = -(-u.clamp_min(1e-30).log()).log()
+    return torch.stack([(probs.log() + g).argmax(0) for g in noise])
+
+
+def independent_pixels(
+    probs: Tensor,
+    labels: Tensor,
+    flips: list[Flip],
+    number: int,
+    generator: torch.Generator,
+) -> Tensor:
+    """Right at every pixel, but pixels know nothing of each other."""
+    u = torch.rand(number, *probs.shape[1:], generator=generator)
+    return _inverse_cdf(probs, u)
+
+
+SAMPLERS: dict[str, Sampler] = {
+    'perfect sampler': perfect_sampler,
+    'shared Gumbel noise': shared_gumbel,
+    'random threshold of the mean': random_threshold,
+    'argmax of the mean': argmax_of_mean,
+    'independent pixels': independent_pixels,
+}
+
+
+def reference_scores(
+    data_samples: Iterable[BaseDataElement | Mapping],
+    *,
+    num_classes: int,
+    num_samples: int | Sequence[int] = 16,
+    classes: Sequence[int] | None = None,
+    absent: str | None = None,
+    ignore_index: int = 255,
+    seed: int = 0,
+) -> dict[str, dict[str, float]]:
+    """Scores of samplers that know the labels, by the metrics' conventions.
+
+    Args:
+        data_samples: One per image, with ``gt_sem_segs`` (A, H, W) and maybe
+            ``flips``; predictions are not needed. Read once.
+        num_classes: Number of classes K.
+        num_samples: Sample count, or several.
+        classes: As in :class:`SampleMetric`.
+        absent: As in :class:`SampleMetric`.
+        ignore_index: Id of unlabelled pixels.
+        seed: Of all draws.
+
+    Returns:
+        ``{sampler: {score: value}}``; HM-IoU where labels do not flip.
+    """
+    options = {
+        'num_samples': num_samples,
+        'num_classes': num_classes,
+        'classes': classes,
+        'absent': absent,
+        'ignore_index': ignore_index,
+    }
+    metrics = {
+        name: (GEDMetric(**options), HMIoUMetric(**options))
+        for name in SAMPLERS
+    }
+    generator = torch.Generator().manual_seed(seed)
+    for data_sample in data_samples:
+        if isinstance(data_sample, BaseDataElement):
+            data_sample = data_sample.to_dict()
+        labels, flips = labels_of(data_sample).cpu(), flips_of(data_sample)
+        truth = {'gt_sem_segs': {'data': labels}, 'flips': flips}
+        probs, _ = label_distribution(truth, num_classes, ignore_index)
+        # a sample has no ignored pixels: fill them with the likeliest class
+        filled = torch.where(
+            labels == ignore_index, probs.argmax(0), labels.long()
+        )
+        for name, sampler in SAMPLERS.items():
+            ged, hm_iou = metrics[name]
+            most = max(ged.num_samples)
+            maps = sampler(probs, filled, flips, most, generator)
+            image = [truth | {'pred_samples': {'data': maps}}]
+            ged.process({}, image)
+            if not flips:
+                hm_iou.process({}, image)
+    if not metrics['perfect sampler'][0].results:
+        raise ValueError('data_samples: expected at least one image')
+    return {
+        name: {
+            key: value
+            for metric in pair
+            if metric.results
+            for key, value in metric.compute_metrics(metric.results).items()
+        }
+        for name, pair in metrics.items()
+    }

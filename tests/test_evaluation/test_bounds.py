@@ -1,0 +1,129 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+import torch
+
+from mmcar.evaluation.bounds import SAMPLERS, reference_scores
+from mmcar.structures import label_distribution
+
+from . import brute_force as bf
+
+FLIPS = [(0, 2, 0.25), (1, 3, 0.5)]
+ROOT = Path(__file__).parents[2]
+
+
+def blobs(seed, size=20):
+    """Four discs of different radius: nested shapes."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[:size, :size] - size // 2
+    radii = rng.uniform(3, 9, 4)
+    return torch.from_numpy(
+        np.stack([(x**2 + y**2 < r**2) for r in radii]).astype(np.uint8)
+    )
+
+
+def truth(labels, flips=()):
+    return {'gt_sem_segs': {'data': labels}, 'flips': flips}
+
+
+@pytest.mark.parametrize('flips', [[], FLIPS])
+@pytest.mark.parametrize('name', [n for n in SAMPLERS if 'argmax' not in n])
+def test_every_sampler_has_the_true_marginals(name, flips):
+    labels = bf.maps(1 if flips else 3, 2, (3, 4))
+    probs, _ = label_distribution(truth(labels, flips), 4)
+    generator = torch.Generator().manual_seed(0)
+    maps = SAMPLERS[name](probs, labels.long(), flips, 4000, generator)
+    assert maps.shape == (4000, 3, 4)
+    frequency = torch.stack([(maps == c).float().mean(0) for c in range(4)])
+    assert (frequency - probs).abs().max() < 0.04
+
+
+def test_whole_classes_flip_independently():
+    label = torch.tensor([[[0, 0, 1, 1]]])
+    probs, _ = label_distribution(truth(label, FLIPS), 4)
+    for name in ('perfect sampler', 'shared Gumbel noise'):
+        generator = torch.Generator().manual_seed(0)
+        maps = SAMPLERS[name](probs, label, FLIPS, 4000, generator)[:, 0]
+        assert (maps[:, 0] == maps[:, 1]).all()
+        turned = (maps[:, ::2] >= 2).double()
+        assert abs(torch.corrcoef(turned.T)[0, 1]) < 0.05
+
+
+def test_perfect_sampler_scores_the_labels_own_diversity_over_n():
+    """E[GED_n] = E d(y, y') / n for n independent draws."""
+    images = [truth(blobs(seed)) for seed in range(120)]
+    scores = reference_scores(images, num_classes=2, num_samples=(4, 16))
+    wanted = []
+    for image in images:
+        y = image['gt_sem_segs']['data']
+        terms = bf.ged_terms(y, y, [1] * 4, (1,), 255, 'one')
+        wanted.append(terms[2])
+    for n in (4, 16):
+        got = scores['perfect sampler'][f'GED_{n}']
+        assert got == pytest.approx(np.mean(wanted) / n, rel=0.25)
+    order = ('perfect sampler', 'argmax of the mean', 'independent pixels')
+    hm_iou = [scores[name]['HM-IoU_16'] for name in order]
+    assert hm_iou[0] > hm_iou[1] and hm_iou[0] > hm_iou[2]
+    # nested shapes: level sets of the mean are the shapes themselves
+    levels = scores['random threshold of the mean']['GED_16']
+    assert levels == pytest.approx(
+        scores['perfect sampler']['GED_16'], rel=0.3
+    )
+
+
+def test_flips_and_ignored_pixels():
+    images = [
+        truth(bf.maps(1, 2, ignore=255, seed=i), FLIPS) for i in range(20)
+    ]
+    scores = reference_scores(images, num_classes=4, num_samples=8)
+    perfect = scores['perfect sampler']
+    assert 'HM-IoU_8' not in perfect
+    assert perfect['GED_8'] < scores['argmax of the mean']['GED_8']
+    assert perfect['GED_8'] < scores['independent pixels']['GED_8']
+
+
+def test_no_images():
+    with pytest.raises(ValueError, match='at least one'):
+        reference_scores([], num_classes=2)
+
+
+CONFIG = """
+default_scope = 'mmseg'
+test_dataloader = dict(dataset=dict(
+    type='BaseSegDataset', data_root={root!r},
+    metainfo=dict(classes=('background', 'disc')), reduce_zero_label=False,
+    img_suffix='.png', data_prefix=dict(img_path='.', seg_map_path='.'),
+    pipeline=[dict(type='LoadImageFromFile'), dict(type='LoadAnnotations'),
+              dict(type='PackSegInputs')]))
+test_evaluator = [dict(type='GEDMetric', classes=(1,), absent='one')]
+"""
+
+
+def test_tool_prints_and_saves(tmp_path):
+    for i in range(2):
+        name = str(tmp_path / f'{i}.png')
+        cv2.imwrite(name, blobs(i)[0].numpy())
+    config = tmp_path / 'config.py'
+    config.write_text(CONFIG.format(root=str(tmp_path)))
+    out = tmp_path / 'bounds.json'
+    tool = ROOT / 'tools' / 'analysis_tools' / 'bounds.py'
+    run = subprocess.run(
+        [sys.executable, tool, config, '--num-samples', '2', '--json', out],
+        capture_output=True,
+        text=True,
+        env=os.environ | {'PYTHONPATH': str(ROOT)},
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert 'perfect sampler' in run.stdout and 'GED_2' in run.stdout
+    saved = json.loads(out.read_text())
+    assert saved['images'] == 2
+    # one label per image: a perfect sampler and argmax are both right
+    assert saved['scores']['perfect sampler']['GED_2'] == 0
+    assert saved['scores']['argmax of the mean']['HM-IoU_2'] == 1

@@ -1,0 +1,100 @@
+"""Print what samplers that know the labels score on a data set.
+
+A model's GED and HM-IoU depend on the number of samples and on how much the
+annotators disagree; these rows say what is possible and what is trivial.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+
+from mmengine.config import Config, ConfigDict, DictAction
+from mmengine.registry import init_default_scope
+from mmengine.utils import track_iter_progress
+
+import mmcar  # noqa: F401 (registers everything)
+from mmcar.evaluation.bounds import reference_scores
+
+
+def parse_args() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('config', help='config with a test_dataloader')
+    parser.add_argument(
+        '--num-samples',
+        type=int,
+        nargs='+',
+        default=[16],
+        help='sample counts, e.g. 16 50 100',
+    )
+    parser.add_argument(
+        '--max-images', type=int, help='use only the first images'
+    )
+    parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--json', help='write the scores to this file')
+    parser.add_argument(
+        '--cfg-options', nargs='+', action=DictAction, help='key=value ...'
+    )
+    return parser.parse_args()
+
+
+def conventions(evaluator: ConfigDict | list | None) -> dict:
+    """What the config's own GED or HM-IoU metric averages, and how."""
+    configs = evaluator if isinstance(evaluator, list) else [evaluator or {}]
+    for config in configs:
+        if config.get('type') in ('GEDMetric', 'HMIoUMetric'):
+            keys = ('classes', 'absent', 'ignore_index')
+            return {key: config[key] for key in keys if key in config}
+    return {}
+
+
+def print_table(scores: dict[str, dict[str, float]]) -> None:
+    """Print one row per sampler, one column per score."""
+    columns = [
+        key
+        for key in next(iter(scores.values()))
+        if not key.endswith('_left_out')
+    ]
+    print(f'{"":30}' + ''.join(f'{key:>15}' for key in columns))
+    for name, row in scores.items():
+        print(f'{name:30}' + ''.join(f'{row[key]:15.4f}' for key in columns))
+    for key, value in next(iter(scores.values())).items():
+        if key.endswith('_left_out') and value:
+            print(f'{key}: {value} images')
+
+
+def main() -> None:
+    """Build the data set, score the samplers, print and save."""
+    from mmseg.registry import DATASETS
+
+    args = parse_args()
+    cfg = Config.fromfile(args.config)
+    cfg.merge_from_dict(args.cfg_options or {})
+    init_default_scope(cfg.get('default_scope', 'mmseg'))
+    if cfg.get('test_dataloader') is None:
+        raise ValueError(f'{args.config}: no test_dataloader')
+    dataset = DATASETS.build(cfg.test_dataloader.dataset)
+    number = min(len(dataset), args.max_images or len(dataset))
+
+    def labels() -> Iterator:
+        bar = track_iter_progress((range(number), number), file=sys.stderr)
+        for i in bar:
+            yield dataset[i]['data_samples']
+
+    scores = reference_scores(
+        labels(),
+        num_classes=len(dataset.metainfo['classes']),
+        num_samples=args.num_samples,
+        seed=args.seed,
+        **conventions(cfg.get('test_evaluator')),
+    )
+    print()
+    print_table(scores)
+    if args.json:
+        with open(args.json, 'w') as file:
+            json.dump({'images': number, 'scores': scores}, file, indent=2)
+
+
+if __name__ == '__main__':
+    main()
