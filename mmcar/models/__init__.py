@@ -1,5 +1,6 @@
 """Networks and losses; importing registers them."""
 
+from .baselines import ArgmaxSampler, IndependentPixelSampler
 from .black_box import BlackBox, CachedBlackBox
 from .calibration_nets import (
     ConvCalibration,
@@ -20,6 +21,7 @@ from .refinement_unet import LatentUNet, RefinementUNet
 
 __all__ = [
     'AdversarialLoss',
+    'ArgmaxSampler',
     'BaseGenerator',
     'BlackBox',
     'CARHead',
@@ -32,6 +34,7 @@ __all__ = [
     'EnergyLoss',
     'GeneratorOutput',
     'GumbelSampler',
+    'IndependentPixelSampler',
     'KnownDistribution',
     'LabelCrossEntropy',
     'LatentUNet',
