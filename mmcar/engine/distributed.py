@@ -5,7 +5,7 @@ from typing import Any
 from mmengine.device import get_device
 from mmengine.dist import broadcast
 from mmengine.model import MMDistributedDataParallel, is_model_wrapper
-from mmseg.registry import MODEL_WRAPPERS
+from mmengine.registry import MODEL_WRAPPERS
 from torch import Tensor, nn
 
 
@@ -14,7 +14,6 @@ def unwrap_model(model: nn.Module) -> nn.Module:
     return model.module if is_model_wrapper(model) else model
 
 
-@MODEL_WRAPPERS.register_module()
 class NetworkDistributedDataParallel(MMDistributedDataParallel):
     """DDP around one network that leaves no trace in checkpoints.
 
@@ -35,6 +34,7 @@ class NetworkDistributedDataParallel(MMDistributedDataParallel):
         )
 
 
+# In MMEngine's registry: the runner looks for wrappers nowhere else.
 @MODEL_WRAPPERS.register_module()
 class NetworkwiseDistributedDataParallel(nn.Module):
     """Wraps each network of a model in its own DDP.

@@ -73,7 +73,9 @@ class RandomMaps(Dataset):
                 img_shape=(16, 16),
             )
         )
-        sample.gt_sem_seg = PixelData(data=torch.from_numpy(label.copy())[None])
+        sample.gt_sem_seg = PixelData(
+            data=torch.from_numpy(label.copy())[None]
+        )
         return dict(
             inputs=torch.from_numpy(image.copy()).byte(), data_samples=sample
         )
@@ -88,7 +90,9 @@ class KillHook(Hook):
     def __init__(self, after):
         self.after = after
 
-    def after_train_iter(self, runner, batch_idx, data_batch=None, outputs=None):
+    def after_train_iter(
+        self, runner, batch_idx, data_batch=None, outputs=None
+    ):
         if batch_idx + 1 == self.after:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -103,7 +107,9 @@ class RecordHook(Hook):
     def before_train_iter(self, runner, batch_idx, data_batch=None):
         self.before = self._state(runner)
 
-    def after_train_iter(self, runner, batch_idx, data_batch=None, outputs=None):
+    def after_train_iter(
+        self, runner, batch_idx, data_batch=None, outputs=None
+    ):
         after = self._state(runner)
         self.states.append(after)
         self.lrs.append(
@@ -200,7 +206,12 @@ def train(work_dir, **changes):
 def start(arguments, **env):
     """Start :func:`train` in another process."""
     return subprocess.Popen(
-        [sys.executable, '-m', 'tests.test_engine.runs', json.dumps(arguments)],
+        [
+            sys.executable,
+            '-m',
+            'tests.test_engine.runs',
+            json.dumps(arguments),
+        ],
         cwd=ROOT,
         env={**os.environ, 'OMP_NUM_THREADS': '1', **env},
         stdout=subprocess.PIPE,

@@ -60,9 +60,7 @@ def test_exactly_the_scheduled_networks_change(tmp_path):
 
 
 def test_a_list_of_schedulers_serves_each_network_from_its_phase(tmp_path):
-    scheduler = dict(
-        type='ConstantLR', begin='phase', end=40, factor=0.5
-    )
+    scheduler = dict(type='ConstantLR', begin='phase', end=40, factor=0.5)
     runner = build_runner(tmp_path, param_scheduler=[scheduler])
     runner._train_loop = runner.build_train_loop(runner._train_loop)
     begins = {
@@ -247,5 +245,5 @@ def test_refuses_before_training(tmp_path, name):
 def test_refuses_one_wrapper_around_everything(tmp_path):
     runner = build_runner(tmp_path, model=toy_config())
     runner.model = nn.DataParallel(toy_model())
-    with pytest.raises(ValueError, match='model_wrapper_cfg=.*Networkwise'):
+    with pytest.raises(ValueError, match=r'model_wrapper_cfg=.*Networkwise'):
         runner.train()

@@ -24,10 +24,13 @@ def on_two_ranks(arguments):
     with socket.socket() as free:
         free.bind(('127.0.0.1', 0))
         port = free.getsockname()[1]
-    arguments = dict(
-        launcher='pytorch',
-        model_wrapper_cfg=dict(type='NetworkwiseDistributedDataParallel'),
-    ) | arguments
+    arguments = (
+        dict(
+            launcher='pytorch',
+            model_wrapper_cfg=dict(type='NetworkwiseDistributedDataParallel'),
+        )
+        | arguments
+    )
     processes = [
         start(
             arguments,
@@ -93,15 +96,3 @@ def test_resumes_on_two_ranks(tmp_path, folders):
     for rank in range(2):
         left, right = weights(two, rank), weights(tmp_path / 'again', rank)
         assert all(torch.equal(left[key], right[key]) for key in left)
-
-
-def test_refuses_one_ddp_around_everything(tmp_path):
-    arguments = dict(
-        work_dir=str(tmp_path),
-        model_wrapper_cfg=dict(
-            type='MMDistributedDataParallel', device_ids=None
-        ),
-    )
-    for process in on_two_ranks(arguments):
-        output = finish(process, code=1)
-        assert 'NetworkwiseDistributedDataParallel' in output

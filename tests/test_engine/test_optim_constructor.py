@@ -18,9 +18,8 @@ ADAM = dict(type='Adam', lr=0.1, weight_decay=0.5)
 
 
 def build(model=None, **cfg):
-    return build_optim_wrapper(
-        model or Model(), dict(constructor='NetworkOptimWrapperConstructor') | cfg
-    )
+    cfg.update(constructor='NetworkOptimWrapperConstructor')
+    return build_optim_wrapper(model or Model(), cfg)
 
 
 def test_each_network_gets_its_own_optimiser():

@@ -63,14 +63,12 @@ def test_ranks_together_see_the_batches_of_one(monkeypatch, world_size):
             'mmcar.engine.resumable_data.get_dist_info',
             lambda rank=rank: (rank, world_size),
         )
-        ranks.append(
-            take(ResumableSampler(Noisy(), seed=3), 24 // world_size)
-        )
+        ranks.append(take(ResumableSampler(Noisy(), seed=3), 24 // world_size))
     batch = 4  # per rank
     for n in range(24 // (batch * world_size)):
         joint = alone[n * batch * world_size :][: batch * world_size]
         parts = [rank[n * batch : (n + 1) * batch] for rank in ranks]
-        assert sorted(sum(parts, [])) == sorted(joint)
+        assert sorted(itertools.chain(*parts)) == sorted(joint)
 
 
 def loader(workers, start=0, seed=5):
@@ -137,7 +135,7 @@ def test_refuses_what_it_cannot_resume(change, message):
 
 
 def test_refuses_built_loaders_and_empty_datasets():
-    with pytest.raises(ValueError, match='config dict.*DataLoader'):
+    with pytest.raises(ValueError, match=r'config dict.*DataLoader'):
         resumable_config(DataLoader(Noisy()))
     with pytest.raises(ValueError, match='empty'):
         ResumableSampler([])

@@ -1,0 +1,125 @@
+import pytest
+import torch
+from mmengine.hooks import Hook
+
+from mmcar.engine import NetworkEMAHook, Schedule
+from tests.test_engine.runs import (
+    ADAM,
+    PHASES,
+    build_runner,
+    recorded,
+    train,
+)
+
+
+def average(runner):
+    """The hook's average of the parameters, as one vector."""
+    hook = next(h for h in runner.hooks if isinstance(h, NetworkEMAHook))
+    network = runner.model.networks()[hook.network]
+    names = [name for name, _ in network.named_parameters()]
+    return torch.cat([hook.average[name].flatten() for name in names])
+
+
+@pytest.mark.parametrize('begin', [0, 5])
+def test_equals_a_plain_recursion(tmp_path, begin):
+    ema = dict(type='NetworkEMAHook', momentum=0.2, begin=begin)
+    runner = train(tmp_path, custom_hooks=[ema, dict(type='RecordHook')])
+    states = [s['generator'] for s in recorded(runner).states]
+    expected, updates = states[15], 0
+    for iteration, state in enumerate(states):
+        if 'generator' in Schedule(PHASES).active(iteration):
+            share = 0.2 if updates >= begin else 1.0
+            expected = (1 - share) * expected + share * state
+            updates += 1
+    torch.testing.assert_close(average(runner), expected)
+    assert not torch.allclose(expected, states[-1])
+
+    # The checkpoint offers the average and keeps the raw weights.
+    checkpoint = torch.load(tmp_path / 'iter_40.pth')
+    prefix = 'decode_head.generator.'
+    names = [
+        n for n, _ in runner.model.decode_head.generator.named_parameters()
+    ]
+    for key, vector in (
+        ('state_dict', average(runner)),
+        ('ema_state_dict', states[-1]),
+    ):
+        saved = [checkpoint[key][prefix + name].flatten() for name in names]
+        assert torch.equal(torch.cat(saved), vector)
+    for key, tensor in runner.model.state_dict().items():
+        if not key.startswith(prefix):
+            assert torch.equal(checkpoint['state_dict'][key], tensor)
+
+
+def test_rests_with_its_network(tmp_path):
+    ema = dict(type='NetworkEMAHook', network='discriminator', momentum=0.2)
+    seen = []
+
+    class Watch(Hook):
+        priority = 'LOWEST'
+
+        def after_train_iter(self, runner, batch_idx, **kwargs):
+            seen.append(average(runner).clone())
+
+    runner = build_runner(tmp_path, custom_hooks=[ema])
+    runner.register_hook(Watch())
+    runner.train()
+    schedule = Schedule(PHASES)
+    for iteration in range(1, 40):
+        moved = not torch.equal(seen[iteration], seen[iteration - 1])
+        assert moved == ('discriminator' in schedule.active(iteration))
+
+
+def test_waits_for_accumulated_updates(tmp_path):
+    phases = [dict(iters=4, train=['generator'])]
+    optim = dict(
+        constructor='NetworkOptimWrapperConstructor',
+        generator=dict(optimizer=ADAM, accumulative_counts=2),
+    )
+    runner = train(
+        tmp_path,
+        train_cfg=dict(type='AlternatingTrainLoop', phases=phases),
+        optim_wrapper=optim,
+        param_scheduler=None,
+        custom_hooks=[
+            dict(type='NetworkEMAHook', momentum=0.2),
+            dict(type='RecordHook'),
+        ],
+    )
+    record = recorded(runner)
+    first, second = (
+        record.states[1]['generator'],
+        record.states[3]['generator'],
+    )
+    start = record.states[0]['generator']
+    expected = 0.8 * (0.8 * start + 0.2 * first) + 0.2 * second
+    torch.testing.assert_close(average(runner), expected)
+
+
+def test_validation_and_test_use_the_average(tmp_path):
+    runner = train(
+        tmp_path, custom_hooks=[dict(type='NetworkEMAHook', momentum=0.2)]
+    )
+    network = runner.model.decode_head.generator
+
+    def vector():
+        return torch.cat([p.detach().flatten() for p in network.parameters()])
+
+    raw, mean = vector(), average(runner).clone()
+    hook = next(h for h in runner.hooks if isinstance(h, NetworkEMAHook))
+    for stage in ('val', 'test'):
+        getattr(hook, f'before_{stage}_epoch')(runner)
+        assert torch.equal(vector(), mean)
+        getattr(hook, f'after_{stage}_epoch')(runner, metrics={})
+        assert torch.equal(vector(), raw)
+        assert torch.equal(average(runner), mean)
+
+
+def test_refuses(tmp_path):
+    with pytest.raises(ValueError, match=r'momentum must be in .*, got 0'):
+        NetworkEMAHook(momentum=0)
+    with pytest.raises(ValueError, match=r"network='teacher'.*calibration"):
+        train(
+            tmp_path,
+            custom_hooks=[dict(type='NetworkEMAHook', network='teacher')],
+        )
