@@ -95,9 +95,8 @@ class BaseDiscriminator(BaseModule):
             label_map = label_map.unflatten(0, per_image) * mask
             label_map = label_map.flatten(0, 1)
         x = self.conv_label(label_map).unflatten(0, per_image)
-        x = (x + self.conv_image(image)).flatten(0, 1)
-        x = F.leaky_relu(x, _SLOPE, inplace=True)
-        return self.classify(self.blocks(x))
+        x = F.leaky_relu(x + self.conv_image(image), _SLOPE, inplace=True)
+        return self.classify(self.blocks(x.flatten(0, 1)))
 
 
 @MODELS.register_module()

@@ -112,11 +112,11 @@ class UpBlock(nn.Module):
             Features (s * B, C, h, w).
         """
         scale, shift = self.film(z)[..., None, None].chunk(2, dim=2)
-        x = torch.addcmul(shift, x, scale + self.scale_offset).flatten(0, 1)
+        x = (x * (scale + self.scale_offset)).add_(shift)
         x = F.leaky_relu(x, _SLOPE, inplace=True)
         if self.training and self.dropout > 0:
             x = F.dropout(x, self.dropout)
-        return x
+        return x.flatten(0, 1)
 
 
 @MODELS.register_module()
