@@ -224,23 +224,16 @@ def nodule_slices(
     scale = spacing / nodule.spacing  # native pixels per pixel of the crop
     window = int(np.ceil(size * scale)) + 4
     origin = np.floor(center - window / 2)
-    # Centre of the crop to centre of the nodule, pixel centres on integers.
-    shift = center - origin - scale * (size - 1) / 2
-    matrix = np.array([[scale, 0, shift[0]], [0, scale, shift[1]]])
+    steps = np.arange(size) - (size - 1) / 2
+    # The nearest pixel: interpolation would shrink small masks.
+    nearest = np.floor(center[:, None] + scale * steps + 0.5)
+    columns, rows = (nearest - origin[:, None]).astype(int)
     for k in sorted({o.k for r in nodule.readings for o in r.outlines}):
         masks = np.zeros((NUM_READERS, size, size), np.uint8)
         for mask, reading in zip(masks, nodule.readings, strict=False):
             drawn = [o for o in reading.outlines if o.k == k]
             if drawn:
                 native = fill_outlines(drawn, (window, window), origin)
-                mask[:] = (
-                    cv2.warpAffine(
-                        native.astype(np.float32),
-                        matrix,
-                        (size, size),
-                        flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP,
-                    )
-                    > 0.5
-                )
+                mask[:] = native[np.ix_(rows, columns)]
         if masks.any():
             yield k, masks

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-_multiarray = (getattr(np, '_core', None) or np.core).multiarray
+_core = getattr(np, '_core', None) or np.core
 
 
 def _latin1(text: str, encoding: str) -> bytes:
@@ -23,9 +23,13 @@ _ALLOWED = {
     ('numpy', 'dtype'): np.dtype,
     ('_codecs', 'encode'): _latin1,
     **{
-        (f'numpy.{core}.multiarray', name): getattr(_multiarray, name)
+        (f'numpy.{core}.{module}', name): getattr(getattr(_core, module), name)
         for core in ('core', '_core')
-        for name in ('_reconstruct', 'scalar')
+        for module, name in (
+            ('multiarray', '_reconstruct'),
+            ('multiarray', 'scalar'),
+            ('numeric', '_frombuffer'),
+        )
     },
 }
 

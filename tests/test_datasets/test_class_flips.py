@@ -1,0 +1,123 @@
+import numpy as np
+import pytest
+from mmengine.config import Config
+from mmseg.registry import DATASETS
+
+from mmcar.datasets import CamVidFlipsDataset, Cityscapes24Dataset
+
+from .samples import write
+
+CONFIGS = 'configs/_base_/datasets'
+CITIES = ('aachen', 'darmstadt', 'monchengladbach', 'ulm')
+
+
+def make_cityscapes(root, size=(64, 128)):
+    rng = np.random.default_rng(0)
+    for split, cities in {'train': CITIES, 'val': ('munster',)}.items():
+        for city in cities:
+            stem = f'{split}/{city}/{city}_000000_000019'
+            image = rng.integers(0, 256, (*size, 3), np.uint8)
+            label = rng.choice([0, 1, 8, 11, 13, 18, 255], size)
+            write(root / f'leftImg8bit/{stem}_leftImg8bit.png', image)
+            write(
+                root / f'gtFine/{stem}_gtFine_labelTrainIds.png',
+                label.astype(np.uint8),
+            )
+    return root
+
+
+def test_tables_are_those_of_the_paper():
+    classes = Cityscapes24Dataset.METAINFO['classes']
+    names = [
+        (classes[c], classes[t])
+        for c, t, _ in Cityscapes24Dataset.METAINFO['flips']
+    ]
+    stem = ('sidewalk', 'person', 'car', 'vegetation', 'road')
+    assert names == [(name, f'{name}2') for name in stem]
+    twins = [t for _, t, _ in Cityscapes24Dataset.METAINFO['flips']]
+    assert twins == [19, 20, 21, 22, 23] and len(classes) == 24
+    camvid = CamVidFlipsDataset.METAINFO['flips']
+    assert [row[:2] for row in camvid] == [
+        (4, 11),
+        (9, 12),
+        (8, 13),
+        (5, 14),
+        (3, 15),
+    ]
+    for table in (camvid, Cityscapes24Dataset.METAINFO['flips']):
+        np.testing.assert_allclose(
+            [17 * p for *_, p in table], [8, 7, 6, 5, 4]
+        )
+    assert (
+        len({tuple(c) for c in Cityscapes24Dataset.METAINFO['palette']}) == 24
+    )
+
+
+def test_cityscapes24_config_flips_in_training_only(tmp_path):
+    config = Config.fromfile(f'{CONFIGS}/cityscapes24.py')
+    samples = {}
+    for split in ('train', 'val'):
+        options = config[f'{split}_dataloader'].dataset
+        options.data_root = str(make_cityscapes(tmp_path))
+        samples[split] = DATASETS.build(options)
+    np.random.seed(0)
+    seen = set()
+    for _ in range(20):
+        packed = samples['train'][0]
+        assert packed['inputs'].shape == (3, 128, 128)
+        sample = packed['data_samples']
+        base, drawn = sample.gt_sem_segs.data[0], sample.gt_sem_seg.data[0]
+        assert set(base.unique().tolist()) <= {0, 1, 8, 11, 13, 18, 255}
+        twin_of = {c: t for c, t, _ in sample.flips}
+        for c in base.unique().tolist():
+            (value,) = drawn[base == c].unique().tolist()
+            assert value in (c, twin_of.get(c))
+            seen.add(value)
+    assert {19, 20, 21, 22, 23} <= seen
+    sample = samples['val'][0]['data_samples']
+    assert sample.gt_sem_seg.data.shape == (1, 256, 512)
+    assert sample.ori_shape == (256, 512)
+    assert sample.gt_sem_seg.data.equal(sample.gt_sem_segs.data.long())
+    assert len(sample.flips) == 5
+
+
+def build_cities(root, **options):
+    return Cityscapes24Dataset(
+        data_root=str(root),
+        data_prefix={
+            'img_path': 'leftImg8bit/train',
+            'seg_map_path': 'gtFine/train',
+        },
+        **options,
+    )
+
+
+def test_cities_can_be_held_out(tmp_path):
+    root = make_cityscapes(tmp_path)
+    held_out = CITIES[1:]
+    train = build_cities(root, filter_cfg={'without_cities': held_out})
+    val = build_cities(root, filter_cfg={'cities': held_out})
+    assert len(train) == 1 and len(val) == 3 and len(build_cities(root)) == 4
+    with pytest.raises(ValueError, match=r"no images of \['Ulm'\]"):
+        build_cities(root, filter_cfg={'cities': ['Ulm']})
+    with pytest.raises(ValueError, match='expected'):
+        build_cities(root, filter_cfg={'city': ['ulm']})
+
+
+def test_missing_cityscapes_is_explained(tmp_path):
+    with pytest.raises(FileNotFoundError, match='leftImg8bit/train'):
+        build_cities(tmp_path)
+
+
+def test_camvid_unlabelled_is_ignored_before_flips(real_data):
+    config = Config.fromfile(f'{CONFIGS}/camvid_flips.py')
+    sizes = {}
+    for split in ('train', 'val'):
+        options = config[f'{split}_dataloader'].dataset
+        options.data_root = str(real_data / 'camvid')
+        data = DATASETS.build(options)
+        sizes[split] = len(data)
+        base = data[0]['data_samples'].gt_sem_segs.data
+        assert set(base.unique().tolist()) <= {*range(11), 255}
+        assert (base == 255).any()
+    assert sizes == {'train': 367, 'val': 101}
