@@ -1,6 +1,10 @@
 """Networks and losses; importing registers them."""
 
-from .baselines import ArgmaxSampler, IndependentPixelSampler
+from .baselines import (
+    ArgmaxSampler,
+    FlippedDecision,
+    IndependentPixelSampler,
+)
 from .black_box import BlackBox, CachedBlackBox
 from .calibration_nets import (
     ConvCalibration,
@@ -32,6 +36,7 @@ __all__ = [
     'DCGANDiscriminator',
     'ELBOLoss',
     'EnergyLoss',
+    'FlippedDecision',
     'GeneratorOutput',
     'GumbelSampler',
     'IndependentPixelSampler',

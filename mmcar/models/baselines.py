@@ -1,9 +1,14 @@
-"""Samplers that show what coherent sampling is worth, on the same F."""
+"""Controls: simple samplers for the same F, and the best F for a B."""
+
+from collections.abc import Sequence
 
 import torch
+import torch.nn.functional as F
+from mmengine.model import BaseModule
 from mmseg.registry import MODELS
 from torch import Tensor
 
+from ..structures import Flip, apply_flips
 from .generators import BaseGenerator
 from .gumbel import gumbel_from_normal
 
@@ -44,3 +49,40 @@ class IndependentPixelSampler(ArgmaxSampler):
                 normal = torch.randn(image.shape, generator=random)
                 image += gumbel_from_normal(normal).to(image)
         return logits
+
+
+@MODELS.register_module()
+class FlippedDecision(BaseModule):
+    """In place of F: the black box's decision, with the known class flips.
+
+    What a model would predict that knows the flip table and nothing better
+    than its black box: the bound for everything on top of that black box.
+
+    Args:
+        num_classes: Number of classes K, twins included.
+        flips: Rows (class id, twin id, probability).
+        black_box_classes: Classes of the black box, the first of the K.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        flips: Sequence[Flip],
+        black_box_classes: int,
+    ) -> None:
+        super().__init__()
+        self.num_classes = num_classes
+        self.flips = flips
+        self.black_box_classes = black_box_classes
+
+    def forward(
+        self,
+        image: Tensor,
+        black_box_probs: Tensor,
+        data_samples: Sequence | None = None,
+    ) -> Tensor:
+        """Log-probabilities (B, K, H, W), 0 or a flip's or about -inf."""
+        decision = black_box_probs.argmax(dim=1)
+        one_hot = F.one_hot(decision, self.num_classes).permute(3, 0, 1, 2)
+        probs = apply_flips(one_hot.float(), self.flips).transpose(0, 1)
+        return probs.clamp_min(torch.finfo(probs.dtype).tiny).log()

@@ -30,3 +30,18 @@ def test_independent_pixels_are_a_function_of_the_noise():
     _, again = sample('IndependentPixelSampler', 3)
     assert torch.equal(once, again)
     assert not torch.equal(once[0], once[1])
+
+
+def test_flipped_decision_moves_the_decided_class_to_its_twin():
+    net = MODELS.build(
+        dict(
+            type='FlippedDecision',
+            num_classes=3,
+            flips=((0, 2, 0.25),),
+            black_box_classes=2,
+        )
+    )
+    black_box = torch.tensor([[0.7, 0.3], [0.3, 0.7]]).T.view(1, 2, 1, 2)
+    probs = net(torch.zeros(1, 3, 1, 2), black_box).softmax(1)[0, :, 0]
+    expected = torch.tensor([[0.75, 0.0], [0.0, 1.0], [0.25, 0.0]])
+    torch.testing.assert_close(probs, expected)

@@ -1,0 +1,20 @@
+# BU-BIL cells with the paper's recipe.
+_base_ = [
+    '../../_base_/models/car_small.py',
+    '../../_base_/datasets/bubil_64.py',
+    '../../_base_/schedules/car_two_stage.py',
+    '../../_base_/default_runtime.py',
+]
+model = dict(train_cfg=dict(num_samples=8))
+train_dataloader = dict(batch_size=8)
+train_cfg = dict(
+    phases=[
+        dict(iters=2500, train=['calibration']),
+        dict(
+            iters=1500,
+            train=['generator', 'discriminator'],
+            cycles=dict(discriminator=(50, 200)),
+        ),
+    ],
+    val_interval=100000,
+)

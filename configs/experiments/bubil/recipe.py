@@ -1,0 +1,16 @@
+# BU-BIL cells: F from the image on the annotators' mean, then the recipe.
+_base_ = [
+    '../../_base_/models/car_recipe_small.py',
+    '../../_base_/datasets/bubil_64.py',
+    '../../_base_/schedules/recipe.py',
+    '../../_base_/default_runtime.py',
+]
+model = dict(train_cfg=dict(soft_labels=True))
+train_dataloader = dict(batch_size=8)
+train_cfg = dict(
+    phases=[
+        dict(iters=2500, train=['calibration']),
+        dict(iters=1500, train=['generator', 'discriminator']),
+    ],
+    val_interval=100000,
+)

@@ -1,0 +1,17 @@
+# Ground-truth control: G on the true probabilities of the flips.
+_base_ = './recipe.py'
+model = dict(
+    decode_head=dict(
+        black_box=None,
+        calibration=dict(_delete_=True, type='KnownDistribution'),
+    )
+)
+optim_wrapper = dict(calibration=None)
+train_cfg = dict(
+    phases=[
+        dict(
+            iters=1500,
+            train=['generator', 'discriminator'],
+        )
+    ]
+)

@@ -1,0 +1,6 @@
+# Training-free sampling from the F that faithful.py trained.
+_base_ = './faithful.py'
+model = dict(
+    decode_head=dict(generator=dict(_delete_=True, type='GumbelSampler')),
+    discriminator=None,
+)

@@ -1,0 +1,26 @@
+# CamVid flips on the black box of black_box.py, mmcar's recipe.
+_base_ = [
+    '../../_base_/models/car_recipe_small.py',
+    '../../_base_/datasets/camvid_flips_small.py',
+    '../../_base_/schedules/recipe.py',
+    '../../_base_/default_runtime.py',
+]
+model = dict(
+    decode_head=dict(
+        num_classes=16,
+        black_box=dict(
+            type='BlackBox',
+            config='configs/experiments/camvid/black_box.py',
+            checkpoint='work_dirs/experiments/camvid/black_box/iter_3000.pth',
+        ),
+        calibration=dict(_delete_=True, type='ConvCalibration', channels=32),
+    )
+)
+train_dataloader = dict(batch_size=4)
+train_cfg = dict(
+    phases=[
+        dict(iters=2000, train=['calibration']),
+        dict(iters=1500, train=['generator', 'discriminator']),
+    ],
+    val_interval=100000,
+)

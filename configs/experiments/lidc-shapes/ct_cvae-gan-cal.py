@@ -1,0 +1,2 @@
+_base_ = './ct.py'
+model = dict(decode_head=dict(generator=dict(type='LatentUNet')))

@@ -1,0 +1,14 @@
+_base_ = [
+    '../../_base_/models/car_recipe_small.py',
+    '../../_base_/datasets/lidc_shapes_32.py',
+    '../../_base_/schedules/recipe.py',
+    '../../_base_/default_runtime.py',
+]
+train_dataloader = dict(batch_size=16)
+train_cfg = dict(
+    phases=[
+        dict(iters=2000, train=['calibration']),
+        dict(iters=1500, train=['generator', 'discriminator']),
+    ],
+    val_interval=100000,
+)
