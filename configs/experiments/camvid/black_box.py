@@ -51,6 +51,6 @@ train_cfg = dict(
 )
 val_cfg = dict(type='ValLoop')
 test_cfg = dict(type='TestLoop')
-val_evaluator = dict(type='IoUMetric', iou_metrics=['mIoU'])
+val_evaluator = [dict(type='IoUMetric', iou_metrics=['mIoU'])]
 test_evaluator = val_evaluator
 model_wrapper_cfg = None

@@ -1,0 +1,34 @@
+# Minutes on a CPU: LIDC readers' outlines on simulated CT, 32 mm at 64x64.
+_base_ = [
+    '../_base_/models/car_recipe_small.py',
+    '../_base_/datasets/lidc_shapes.py',
+    '../_base_/schedules/recipe.py',
+    '../_base_/default_runtime.py',
+]
+crop = dict(type='LesionCenteredCrop', crop_size=64)
+train_pipeline = [
+    dict(type='LoadCheckedImage'),
+    dict(type='LoadMultiAnnotations', keep_all=True),
+    crop,
+    dict(type='RandomFlip', prob=0.5),
+    dict(type='PackStochasticInputs'),
+]
+test_pipeline = [
+    dict(type='LoadCheckedImage'),
+    dict(type='LoadMultiAnnotations', draw=False),
+    crop,
+    dict(type='PackStochasticInputs'),
+]
+model = dict(train_cfg=dict(soft_labels=True, num_samples=8))
+train_dataloader = dict(batch_size=8, dataset=dict(pipeline=train_pipeline))
+val_dataloader = dict(dataset=dict(pipeline=test_pipeline))
+test_dataloader = dict(dataset=dict(pipeline=test_pipeline, indices=200))
+optim_wrapper = dict(calibration=dict(optimizer=dict(lr=1e-3)))
+train_cfg = dict(
+    phases=[
+        dict(iters=1000, train=['calibration']),
+        dict(iters=300, train=['generator', 'discriminator']),
+    ],
+    val_interval=100000,
+)
+default_hooks = dict(checkpoint=dict(interval=500))
