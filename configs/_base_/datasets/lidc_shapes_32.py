@@ -17,4 +17,5 @@ test_pipeline = [
 ]
 train_dataloader = dict(dataset=dict(pipeline=train_pipeline))
 val_dataloader = dict(dataset=dict(pipeline=test_pipeline))
-test_dataloader = dict(dataset=dict(pipeline=test_pipeline))
+# A quarter of the test slices, for speed: 100 samples of each are scored.
+test_dataloader = dict(dataset=dict(pipeline=test_pipeline, indices=600))
