@@ -18,10 +18,11 @@ from .energy_loss import EnergyLoss
 from .generators import BaseGenerator, GeneratorOutput, GumbelSampler
 from .gumbel import SharedGumbel
 from .known_distribution import KnownDistribution
+from .latent_unet import LatentUNet
 from .likelihood_losses import ELBOLoss, LabelCrossEntropy, SampleCrossEntropy
 from .losses import AdversarialLoss, CalibrationLoss
 from .noise import NormalNoise, SobolNoise
-from .refinement_unet import LatentUNet, RefinementUNet
+from .refinement_unet import RefinementUNet
 
 __all__ = [
     'AdversarialLoss',

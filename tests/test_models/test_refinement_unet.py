@@ -158,23 +158,6 @@ def test_gumbel_base_starts_as_the_gumbel_sampler(length):
     assert torch.allclose(probs, own, atol=1e-5)
 
 
-def test_latent_code_takes_the_place_of_noise():
-    generator = _build('LatentUNet').eval()
-    image, log_probs, z = _inputs(generator)
-    output = generator(image, log_probs, z)
-    mean, logvar = output.posterior
-    assert mean.shape == logvar.shape == (2, 8)
-    assert not torch.allclose(mean[0], mean[1])
-    plain = _build().eval()
-    plain.load_state_dict(generator.state_dict(), strict=False)
-    code = mean + (logvar / 2).exp() * z
-    wanted = plain(image, log_probs, code).results
-    assert torch.allclose(output.results, wanted, atol=1e-5)
-    assert plain(image, log_probs, z).posterior is None
-    output.results[0, 0, 0].sum().backward()
-    assert generator.code.weight.grad.abs().max() > 0
-
-
 def test_variants_reach_every_parameter():
     for cls in (RefinementUNet, LatentUNet):
         for variant in VARIANTS.values():

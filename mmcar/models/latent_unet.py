@@ -1,0 +1,33 @@
+"""The generator of the cVAE-GAN experiments."""
+
+from mmseg.registry import MODELS
+from torch import Tensor, nn
+
+from .refinement_unet import RefinementUNet, UNetFeatures
+
+
+@MODELS.register_module()
+class LatentUNet(RefinementUNet):
+    """The cVAE-GAN version: noise becomes a latent code of the image.
+
+    The encoder ends in a mean and a standard deviation per image, and
+    ``mean + std * eps`` takes the place of eps. Arguments are those of
+    :class:`RefinementUNet`.
+    """
+
+    def _build_code(self, channels: int, noise_size: int) -> nn.Module:
+        return nn.Linear(channels, 2 * noise_size)
+
+    def encode(self, image: Tensor, log_probs: Tensor) -> UNetFeatures:
+        """Encode as :class:`RefinementUNet` does, plus mean and logvar."""
+        features, bottom = self._encode(image, log_probs)
+        mean, logvar = self.code(bottom.mean((2, 3))).chunk(2, dim=1)
+        # Without a prior in the loss nothing else bounds the variance.
+        return features._replace(mean=mean, logvar=logvar.clamp(-16, 16))
+
+    def posterior(self, features: UNetFeatures) -> tuple[Tensor, Tensor]:
+        """Return mean and log-variance (B, noise_size) of the code."""
+        return features.mean, features.logvar
+
+    def _latent(self, features: UNetFeatures, z: Tensor) -> Tensor:
+        return features.mean + (0.5 * features.logvar).exp() * z
