@@ -5,8 +5,9 @@ Example::
     python tools/dataset_converters/cityscapes24.py CITYSCAPES data/cityscapes
 
 CITYSCAPES holds leftImg8bit/ and gtFine/ as they unpack. The output has the
-layout that MMSeg reads, with a sixteenth of the pixels to decode. Class flips are drawn while loading, not here. Run it again after an
-interruption: it goes on.
+layout that MMSeg reads, with a sixteenth of the pixels to decode. Class flips
+are drawn while loading, not here. Run it again after an interruption: it goes
+on.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from pathlib import Path
 import cv2
 from rich.progress import track
 
+from mmcar.cli import run_tool
 from mmcar.datasets.converting import claim_folder, write_png
 from mmcar.datasets.files import read_image, read_label
 
@@ -88,4 +90,4 @@ def main(argv: list[str] | None = None) -> None:
 
 
 if __name__ == '__main__':
-    main()
+    run_tool(main)

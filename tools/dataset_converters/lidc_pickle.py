@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from rich.progress import track
 
+from mmcar.cli import run_tool
 from mmcar.datasets.converting import (
     MultiAnnotatorWriter,
     claim_folder,
@@ -117,4 +118,4 @@ def main(argv: list[str] | None = None) -> None:
 
 
 if __name__ == '__main__':
-    main()
+    run_tool(main)

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from rich.progress import track
 
+from mmcar.cli import run_tool
 from mmcar.datasets.converting import (
     MultiAnnotatorWriter,
     claim_folder,
@@ -114,4 +115,4 @@ def main(argv: list[str] | None = None) -> None:
 
 
 if __name__ == '__main__':
-    main()
+    run_tool(main)

@@ -1,0 +1,121 @@
+"""Draw images with the labels of all annotators: PNGs and one HTML page.
+
+Example::
+
+    python tools/analysis_tools/browse_dataset.py \
+        configs/_base_/datasets/bubil.py work_dirs/browse --split val
+
+Shows what the pipeline of the split gives to a model, augmentation included.
+"""
+
+import argparse
+import html
+from pathlib import Path
+
+import cv2
+import numpy as np
+from mmengine.config import Config, DictAction
+from mmengine.registry import init_default_scope
+from mmseg.registry import DATASETS
+from rich.progress import track
+
+from mmcar.cli import run_tool
+from mmcar.datasets.converting import write_file, write_png
+
+PAGE = """<!DOCTYPE html>
+<meta charset="utf-8"><title>{title}</title>
+<style>body {{ font-family: sans-serif }} img {{ max-width: 100% }}</style>
+<h1>{title}</h1><p>{legend}</p>
+{figures}
+"""
+FIGURE = '<figure><figcaption>{text}</figcaption><img src="{src}"></figure>'
+
+
+def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument('config')
+    parser.add_argument('out_dir', type=Path)
+    parser.add_argument('--split', default='train')
+    parser.add_argument('--num', type=int, default=20, help='images to draw')
+    parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--cfg-options', nargs='+', action=DictAction)
+    return parser.parse_args(argv)
+
+
+def paint(
+    image: np.ndarray, label: np.ndarray, palette: np.ndarray
+) -> np.ndarray:
+    """Lay a label map over an image.
+
+    Args:
+        image: (H, W, 3) uint8, BGR.
+        label: (H, W) class ids; ids without a colour leave the image as is.
+        palette: (K, 3) uint8, RGB.
+
+    Returns:
+        The overlay (H, W, 3).
+    """
+    known = label < len(palette)
+    colour = palette[np.where(known, label, 0)][..., ::-1]
+    mixed = image // 2 + colour // 2
+    return np.where(known[..., None], mixed, image).astype(np.uint8)
+
+
+def draw_sample(packed: dict, palette: np.ndarray) -> np.ndarray:
+    """Image, its drawn or majority label, and each annotator, in a row."""
+    image = packed['inputs'].numpy().transpose(1, 2, 0).astype(np.uint8)
+    image = np.repeat(image, 3, 2) if image.shape[2] == 1 else image
+    sample = packed['data_samples']
+    labels = []
+    if 'gt_sem_seg' in sample:
+        labels += [*sample.gt_sem_seg.data.numpy()]
+    if 'gt_sem_segs' in sample:
+        labels += [*sample.gt_sem_segs.data.numpy()]
+    size = image.shape[1::-1]
+    labels = [
+        cv2.resize(m.astype(np.uint8), size, interpolation=cv2.INTER_NEAREST)
+        for m in labels
+    ]
+    return np.hstack([image, *(paint(image, m, palette) for m in labels)])
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Draw, from the command line."""
+    args = parse_args(argv)
+    config = Config.fromfile(args.config)
+    config.merge_from_dict(args.cfg_options or {})
+    init_default_scope('mmseg')
+    np.random.seed(args.seed)
+    dataset = DATASETS.build(config[f'{args.split}_dataloader'].dataset)
+    palette = np.array(dataset.metainfo['palette'], np.uint8)
+    # Spread over the set, whose neighbours are often slices of one nodule.
+    picked = np.linspace(0, len(dataset) - 1, min(args.num, len(dataset)))
+    figures = []
+    for i in track(np.unique(picked.astype(int)), description='Images'):
+        packed = dataset[int(i)]
+        path = packed['data_samples'].img_path
+        name = f'{i:06d}_{Path(path).stem}.png'
+        write_png(args.out_dir / name, draw_sample(packed, palette))
+        figures.append(FIGURE.format(text=html.escape(path), src=name))
+    legend = (
+        'Image, drawn or majority label, then every annotator. '
+        + ', '.join(
+            f'<span style="color: rgb({r}, {g}, {b})">&#9632;</span> '
+            + html.escape(name)
+            for name, (r, g, b) in zip(
+                dataset.metainfo['classes'], palette.tolist(), strict=True
+            )
+        )
+    )
+    title = html.escape(f'{args.config}, {args.split}')
+    page = args.out_dir / 'index.html'
+    text = PAGE.format(title=title, legend=legend, figures='\n'.join(figures))
+    write_file(page, text.encode())
+    print(f'{len(figures)} of {len(dataset)} images in {page}')
+
+
+if __name__ == '__main__':
+    run_tool(main)

@@ -1,0 +1,99 @@
+"""Find every broken file of the data sets in a config, in one run.
+
+Example::
+
+    python tools/analysis_tools/check_dataset.py \
+        configs/_base_/datasets/lidc_shapes.py
+
+Reads all images and label maps of train, val and test. Prints a list by file
+and ends with exit code 1 if anything is wrong.
+"""
+
+import argparse
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+
+from mmengine.config import Config, ConfigDict, DictAction
+from mmengine.registry import init_default_scope
+from mmseg.registry import DATASETS
+from rich.progress import track
+
+from mmcar.cli import run_tool
+from mmcar.datasets.checking import check_samples, check_splits, list_records
+from mmcar.datasets.multi_annotator import Problem
+
+
+def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument('config')
+    parser.add_argument(
+        '--splits', nargs='+', default=['train', 'val', 'test']
+    )
+    parser.add_argument('--cfg-options', nargs='+', action=DictAction)
+    return parser.parse_args(argv)
+
+
+def innermost(config: ConfigDict) -> Iterator[ConfigDict]:
+    """The data sets inside wrappers like RepeatDataset, ConcatDataset."""
+    inner = config.get('datasets') or [config.get('dataset')]
+    if inner == [None]:
+        yield config
+    else:
+        for part in inner:
+            yield from innermost(part)
+
+
+def check_split(
+    name: str, config: ConfigDict
+) -> tuple[list[dict], list[Problem]]:
+    """Check one split; print a line about it."""
+    records, problems, labels, empty = [], [], 0, 0
+    for part in innermost(config):
+        part = dict(part, lazy_init=True, pipeline=[])
+        dataset = DATASETS.build(part)
+        found, broken = list_records(dataset)
+        problems += broken
+        reports = check_samples(found, dataset.ignore_index)
+        for report in track(reports, description=name, total=len(found)):
+            problems += report.problems
+            labels += report.num_labels
+            empty += report.num_empty
+        records += found
+    print(
+        f'{name}: {len(records)} images, {labels} label maps, {empty} of them '
+        f'empty; {len(problems)} problems'
+    )
+    return records, problems
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Check, and return the exit code."""
+    args = parse_args(argv)
+    config = Config.fromfile(args.config)
+    config.merge_from_dict(args.cfg_options or {})
+    init_default_scope('mmseg')
+    splits, by_file = {}, defaultdict(set)
+    for name in args.splits:
+        loader = config.get(f'{name}_dataloader')
+        if loader is None:
+            print(f'{name}: not in the config')
+            continue
+        splits[name], problems = check_split(name, loader.dataset)
+        for file, text in problems:
+            by_file[file].add(text)
+    for file, text in check_splits(splits):
+        by_file[file].add(text)
+    for file in sorted(by_file):
+        print(file)
+        for text in sorted(by_file[file]):
+            print(f'    {text}')
+    print(f'{len(by_file)} files with problems')
+    return int(bool(by_file) or not splits)
+
+
+if __name__ == '__main__':
+    run_tool(lambda: sys.exit(main()))
