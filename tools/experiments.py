@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -279,6 +279,12 @@ def main() -> None:
             ]
             for row in rows
         }
+        done, _ = wait(
+            [run for runs in futures.values() for run in runs],
+            return_when=FIRST_EXCEPTION,
+        )
+        if any(future.exception() for future in done):
+            pool.shutdown(cancel_futures=True)
         scores = {
             row: [future.result() for future in runs]
             for row, runs in futures.items()

@@ -1,8 +1,23 @@
-# The paper's networks, thin enough for a CPU.
+# The paper's networks, thin enough for a CPU; F is a registered MMSeg U-Net.
 _base_ = './car.py'
 model = dict(
     decode_head=dict(
-        calibration=dict(base_channels=16),
+        calibration=dict(
+            _delete_=True,
+            type='MMSegCalibration',
+            backbone=dict(
+                type='UNet', base_channels=16, norm_cfg=dict(type='BN')
+            ),
+            decode_head=dict(
+                type='FCNHead',
+                in_channels=16,
+                in_index=4,
+                channels=16,
+                num_convs=1,
+                concat_input=False,
+                norm_cfg=dict(type='BN'),
+            ),
+        ),
         generator=dict(base_channels=16),
     ),
     discriminator=dict(base_channels=16, depth=3),

@@ -7,11 +7,12 @@ _base_ = [
 ]
 model = dict(train_cfg=dict(num_samples=8))
 train_dataloader = dict(batch_size=8)
+optim_wrapper = dict(calibration=dict(optimizer=dict(lr=1e-3)))
 train_cfg = dict(
     phases=[
-        dict(iters=2500, train=['calibration']),
+        dict(iters=1200, train=['calibration']),
         dict(
-            iters=1500,
+            iters=600,
             train=['generator', 'discriminator'],
             cycles=dict(discriminator=(50, 200)),
         ),

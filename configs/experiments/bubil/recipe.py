@@ -7,10 +7,11 @@ _base_ = [
 ]
 model = dict(train_cfg=dict(soft_labels=True))
 train_dataloader = dict(batch_size=8)
+optim_wrapper = dict(calibration=dict(optimizer=dict(lr=1e-3)))
 train_cfg = dict(
     phases=[
-        dict(iters=2500, train=['calibration']),
-        dict(iters=1500, train=['generator', 'discriminator']),
+        dict(iters=1200, train=['calibration']),
+        dict(iters=600, train=['generator', 'discriminator']),
     ],
     val_interval=100000,
 )

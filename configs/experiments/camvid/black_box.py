@@ -44,10 +44,10 @@ optim_wrapper = dict(
     optimizer=dict(type='AdamW', lr=2e-3, weight_decay=1e-2),
 )
 param_scheduler = [
-    dict(type='PolyLR', power=0.9, by_epoch=False, begin=0, end=3000)
+    dict(type='PolyLR', power=0.9, by_epoch=False, begin=0, end=1500)
 ]
 train_cfg = dict(
-    type='IterBasedTrainLoop', max_iters=3000, val_interval=100000
+    type='IterBasedTrainLoop', max_iters=1500, val_interval=100000
 )
 val_cfg = dict(type='ValLoop')
 test_cfg = dict(type='TestLoop')

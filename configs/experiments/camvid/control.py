@@ -10,7 +10,7 @@ optim_wrapper = dict(calibration=None)
 train_cfg = dict(
     phases=[
         dict(
-            iters=1500,
+            iters=600,
             train=['generator', 'discriminator'],
             cycles=dict(discriminator=(50, 200)),
         )

@@ -11,16 +11,17 @@ model = dict(
         black_box=dict(
             type='BlackBox',
             config='configs/experiments/camvid/black_box.py',
-            checkpoint='work_dirs/experiments/camvid/black_box/iter_3000.pth',
+            checkpoint='work_dirs/experiments/camvid/black_box/iter_1500.pth',
         ),
         calibration=dict(_delete_=True, type='ConvCalibration', channels=32),
     )
 )
 train_dataloader = dict(batch_size=4)
+optim_wrapper = dict(calibration=dict(optimizer=dict(lr=1e-3)))
 train_cfg = dict(
     phases=[
-        dict(iters=2000, train=['calibration']),
-        dict(iters=1500, train=['generator', 'discriminator']),
+        dict(iters=800, train=['calibration']),
+        dict(iters=600, train=['generator', 'discriminator']),
     ],
     val_interval=100000,
 )

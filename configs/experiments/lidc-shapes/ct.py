@@ -7,11 +7,12 @@ _base_ = [
 ]
 model = dict(train_cfg=dict(num_samples=8))
 train_dataloader = dict(batch_size=16)
+optim_wrapper = dict(calibration=dict(optimizer=dict(lr=1e-3)))
 train_cfg = dict(
     phases=[
-        dict(iters=2000, train=['calibration']),
+        dict(iters=800, train=['calibration']),
         dict(
-            iters=1500,
+            iters=800,
             train=['generator', 'discriminator'],
             cycles=dict(discriminator=(50, 200)),
         ),

@@ -5,10 +5,11 @@ _base_ = [
     '../../_base_/default_runtime.py',
 ]
 train_dataloader = dict(batch_size=16)
+optim_wrapper = dict(calibration=dict(optimizer=dict(lr=1e-3)))
 train_cfg = dict(
     phases=[
-        dict(iters=2000, train=['calibration']),
-        dict(iters=1500, train=['generator', 'discriminator']),
+        dict(iters=800, train=['calibration']),
+        dict(iters=800, train=['generator', 'discriminator']),
     ],
     val_interval=100000,
 )
