@@ -1,0 +1,63 @@
+"""Many small networks of one shape as one batched network."""
+
+import math
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from .data import BimodalData
+
+
+class BatchedMLP(nn.Module):
+    """R independent multilayer perceptrons, evaluated together.
+
+    The weights of a layer are one tensor with the runs as first dimension.
+    Gradients of different runs do not mix, and Adam treats every element on
+    its own: one optimiser over the stacked weights is exactly R optimisers.
+
+    Args:
+        data: Source of the initial weights' randomness, and of R.
+        in_features: Number of inputs.
+        hidden: Units of each hidden layer.
+        layers: Number of hidden layers.
+    """
+
+    def __init__(
+        self,
+        data: BimodalData,
+        in_features: int,
+        hidden: int = 64,
+        layers: int = 4,
+    ) -> None:
+        super().__init__()
+        sizes = [in_features] + layers * [hidden] + [1]
+        weights, biases = [], []
+        for fan_in, fan_out in pairwise(sizes):
+            # The range of nn.Linear.
+            bound = 1 / math.sqrt(fan_in)
+            draw = 2 * data.uniform(fan_in + 1, fan_out) - 1
+            weights.append(bound * draw[:, 1:])
+            biases.append(bound * draw[:, :1])
+        self.weights = nn.ParameterList(weights)  # (R, in, out) each
+        self.biases = nn.ParameterList(biases)  # (R, 1, out) each
+
+    def forward(self, *inputs: Tensor, runs: int | None = None) -> Tensor:
+        """Evaluate all runs, or the first ``runs`` of them.
+
+        Args:
+            inputs: The input features, (R, N) each.
+            runs: Number of runs that ``inputs`` are for; None for all.
+
+        Returns:
+            (R, N).
+        """
+        h = torch.stack(inputs, dim=2)
+        last = len(self.weights) - 1
+        for i in range(last + 1):
+            weight, bias = self.weights[i][:runs], self.biases[i][:runs]
+            h = torch.baddbmm(bias, h, weight)
+            if i < last:
+                h = F.leaky_relu_(h, 0.01)
+        return h.squeeze(2)

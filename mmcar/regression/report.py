@@ -1,0 +1,88 @@
+"""Numbers of the regression experiment: a CSV file and a summary."""
+
+import csv
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+import torch
+
+from .data import Run
+from .training import Trained
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Final log-likelihood of one configuration over its repeats.
+
+    ``with_cal`` and ``without_cal`` are medians, the others interquartile
+    ranges.
+    """
+
+    pi: float
+    sigma: float
+    with_cal: float
+    without_cal: float
+    with_cal_iqr: float
+    without_cal_iqr: float
+
+
+def median_and_iqr(values: torch.Tensor) -> tuple[float, float]:
+    """Median and distance of the quartiles of (N,) values."""
+    low, middle, high = values.quantile(torch.tensor([0.25, 0.5, 0.75]))
+    return middle.item(), (high - low).item()
+
+
+def summarize(trained: Trained) -> list[Summary]:
+    """One summary per configuration."""
+    final = trained.log_likelihood[-1]
+    rows = []
+    for pi, sigma in sorted({(run.pi, run.sigma) for run in trained.runs}):
+        results = []
+        for kind in (True, False):
+            select = [
+                (r.pi, r.sigma, r.calibrated) == (pi, sigma, kind)
+                for r in trained.runs
+            ]
+            results.append(median_and_iqr(final[torch.tensor(select)]))
+        (middle, spread), (other_middle, other_spread) = results
+        rows.append(
+            Summary(pi, sigma, middle, other_middle, spread, other_spread)
+        )
+    return rows
+
+
+def overall(trained: Trained, calibrated: bool) -> tuple[float, float]:
+    """Median and interquartile range of all runs of one kind."""
+    select = torch.tensor([r.calibrated == calibrated for r in trained.runs])
+    return median_and_iqr(trained.log_likelihood[-1, select])
+
+
+def format_table(trained: Trained) -> str:
+    """The summaries as a Markdown table."""
+    lines = [
+        '| pi | sigma | with L_cal (IQR) | without (IQR) |',
+        '|---|---|---|---|',
+    ]
+    lines += [
+        f'| {row.pi} | {row.sigma} '
+        f'| {row.with_cal:.2f} ({row.with_cal_iqr:.2f}) '
+        f'| {row.without_cal:.2f} ({row.without_cal_iqr:.2f}) |'
+        for row in summarize(trained)
+    ]
+    cells = ['{:.2f} ({:.2f})'.format(*overall(trained, k)) for k in (1, 0)]
+    return '\n'.join([*lines, f'| all | all | {cells[0]} | {cells[1]} |'])
+
+
+def write_csv(trained: Trained, path: Path) -> None:
+    """Write every point of every curve."""
+    with path.open('w', newline='') as file:
+        writer = csv.writer(file)
+        names = [field.name for field in fields(Run)]
+        writer.writerow([*names, 'iteration', 'log_likelihood'])
+        for index, run in enumerate(trained.runs):
+            for iteration, value in zip(
+                trained.iters.tolist(),
+                trained.log_likelihood[:, index].tolist(),
+                strict=True,
+            ):
+                writer.writerow([*astuple(run), iteration, f'{value:.4f}'])
