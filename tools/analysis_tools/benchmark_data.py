@@ -30,7 +30,7 @@ def shorten(config: Config, iters: int, work_dir: str) -> Config:
     for key in ('val_cfg', 'val_dataloader', 'val_evaluator'):
         config[key] = None
     config.default_hooks.checkpoint = None
-    config.custom_hooks = []
+    config.log_level = 'WARNING'
     return config
 
 

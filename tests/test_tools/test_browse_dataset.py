@@ -1,0 +1,39 @@
+import cv2
+import numpy as np
+
+from ..test_datasets.samples import make_set
+from .scripts import load_script
+from .test_check_dataset import write_config
+
+
+def test_page_and_pictures(tmp_path, capsys):
+    make_set(tmp_path, ('a', 'b', 'c'), (2, 3, 1))
+    pipeline = """
+train_dataloader['dataset']['pipeline'] = [
+    dict(type='LoadCheckedImage'),
+    dict(type='LoadMultiAnnotations', draw=False),
+    dict(type='PackStochasticInputs')]
+"""
+    config = write_config(tmp_path, ('train',))
+    with open(config, 'a') as file:
+        file.write(pipeline)
+    out = tmp_path / 'out'
+    tool = load_script('analysis_tools/browse_dataset.py')
+    tool.main([config, str(out)])
+    assert '3 of 3 images' in capsys.readouterr().out
+    page = (out / 'index.html').read_text()
+    pictures = sorted(out.glob('*.png'))
+    assert len(pictures) == 3
+    for picture, annotators in zip(pictures, (2, 3, 1), strict=True):
+        assert picture.name in page
+        height, width = cv2.imread(str(picture)).shape[:2]
+        assert (height, width) == (12, 16 * (2 + annotators))
+    assert 'thing' in page
+
+
+def test_colours_of_labels():
+    tool = load_script('analysis_tools/browse_dataset.py')
+    palette = np.array([[0, 0, 0], [200, 100, 50]], np.uint8)
+    image = np.full((1, 3, 3), 100, np.uint8)
+    painted = tool.paint(image, np.array([[0, 1, 255]]), palette)
+    assert painted[0].tolist() == [[50] * 3, [75, 100, 150], [100] * 3]

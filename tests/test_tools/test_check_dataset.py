@@ -1,0 +1,121 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ..test_datasets.samples import make_set, truncate, write
+from .scripts import load_script
+
+CONFIG = """
+metainfo = dict(classes=('background', 'thing'))
+{loaders}
+"""
+LOADER = """
+{split}_dataloader = dict(dataset=dict(
+    type='MultiAnnotatorDataset', data_root={root!r}, metainfo=metainfo,
+    data_prefix=dict(
+        img_path='images/{split}', seg_map_path='annotations/{split}'),
+    patient_pattern='p[0-9]+'))
+"""
+
+
+def write_config(root, splits=('train', 'val', 'test')):
+    loaders = [LOADER.format(split=s, root=str(root)) for s in splits]
+    path = root / 'config.py'
+    path.write_text(CONFIG.format(loaders=''.join(loaders)))
+    return str(path)
+
+
+def check(config, capsys):
+    tool = load_script('analysis_tools/check_dataset.py')
+    code = tool.main([config])
+    return code, capsys.readouterr().out
+
+
+def test_sound_data_passes(tmp_path, capsys):
+    for split in ('train', 'val', 'test'):
+        make_set(tmp_path, (f'{split}0', f'{split}1'), split=split)
+    code, out = check(write_config(tmp_path), capsys)
+    assert code == 0 and '0 files with problems' in out
+    assert 'train: 2 images, 5 label maps' in out
+
+
+def test_every_problem_is_listed_in_one_run(tmp_path, capsys):
+    """Ten kinds of problems among 300 images."""
+    stems = tuple(f's{i:03d}' for i in range(300))
+    make_set(tmp_path, stems, (1,) * 300, size=(6, 6))
+    images = tmp_path / 'images/train'
+    labels = tmp_path / 'annotations/train'
+    truncate(images / 's007.png')
+    truncate(labels / 's019/r0.png')
+    write(labels / 's100/r0.png', np.ones((5, 6), np.uint8))
+    write(labels / 's150/r0.png', np.full((6, 6), 3, np.uint8))
+    write(labels / 's200/r0.png', np.zeros((6, 6), np.uint8))
+    (labels / 's250/r0.png').unlink()
+    write(images / 's299.jpg', np.zeros((6, 6, 3), np.uint8))
+    make_set(tmp_path, ('p1_a',), (2,), split='val')
+    make_set(tmp_path, ('p1_b', 'p2_b'), (2, 2), split='test')
+    code, out = check(write_config(tmp_path), capsys)
+    assert code == 1
+    lines = out.splitlines()
+
+    def problem_of(name):
+        place = [i for i, line in enumerate(lines) if line.endswith(name)]
+        return lines[place[0] + 1]
+
+    assert 'not a readable' in problem_of('images/train/s007.png')
+    assert 'not a readable' in problem_of('s019/r0.png')
+    assert '(5, 6)' in problem_of('s100/r0.png')
+    assert 'ids [3]' in problem_of('s150/r0.png')
+    assert 'empty' in problem_of('images/train/s200.png')
+    assert 'no label map' in problem_of('images/train/s250.png')
+    assert '2 images of this stem' in problem_of('images/train/s299')
+    assert 'patient p1 is in splits' in problem_of('images/val/p1_a.png')
+    assert '8 files with problems' in out
+
+
+def test_one_empty_mask_among_others_is_no_problem(tmp_path, capsys):
+    make_set(tmp_path, ('a',), (3,))
+    label = tmp_path / 'annotations/train/a/r1.png'
+    write(label, np.zeros((12, 16), np.uint8))
+    code, out = check(write_config(tmp_path, ('train',)), capsys)
+    assert code == 0 and '3 label maps, 1 of them empty' in out
+
+
+def test_same_images_in_train_and_test(tmp_path, capsys):
+    make_set(tmp_path)
+    (tmp_path / 'one.txt').write_text('a\n')
+    config = write_config(tmp_path, ('train', 'test'))
+    with open(config, 'a') as file:
+        file.write(
+            "test_dataloader['dataset'].update(ann_file='one.txt', "
+            "data_prefix=train_dataloader['dataset']['data_prefix'])\n"
+        )
+    code, out = check(config, capsys)
+    assert code == 1 and 'listed in 2 splits' in out
+
+
+def test_missing_folder_is_one_problem(tmp_path, capsys):
+    make_set(tmp_path)
+    code, out = check(write_config(tmp_path, ('train', 'val')), capsys)
+    assert code == 1 and 'no such folder' in out
+
+
+@pytest.mark.slow
+def test_three_broken_among_ten_thousand(tmp_path, capsys):
+    stems = tuple(f's{i:05d}' for i in range(10000))
+    make_set(tmp_path, stems, (1,) * 10000, size=(6, 6))
+    for stem in ('s00017', 's04711', 's09999'):
+        truncate(tmp_path / f'images/train/{stem}.png')
+    code, out = check(write_config(tmp_path, ('train',)), capsys)
+    assert code == 1 and '3 files with problems' in out
+
+
+def test_exit_code_of_the_command(tmp_path):
+    make_set(tmp_path, ('a',), (1,))
+    truncate(tmp_path / 'images/train/a.png')
+    config = write_config(tmp_path, ('train',))
+    tool = 'tools/analysis_tools/check_dataset.py'
+    done = subprocess.run([sys.executable, tool, config], capture_output=True)
+    assert done.returncode == 1, done.stderr
