@@ -2,6 +2,7 @@
 
 import argparse
 import tempfile
+from pathlib import Path
 
 import numpy as np
 from mmengine.config import Config, DictAction
@@ -25,6 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def shorten(config: Config, iters: int, work_dir: str) -> Config:
     """Make a config train each phase for so many iterations, and no more."""
     config.work_dir = work_dir
+    # Runs of one process share what has the same name.
+    config.experiment_name = Path(work_dir).name
+    config.visualizer = None
     for phase in config.train_cfg.phases:
         phase.iters = iters
     for key in ('val_cfg', 'val_dataloader', 'val_evaluator'):
