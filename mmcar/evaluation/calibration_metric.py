@@ -58,6 +58,8 @@ class CalibrationMetric(BaseMetric):
         prefix: Put before the names of the scores.
     """
 
+    default_prefix = ''  # None would make MMEngine warn
+
     def __init__(
         self,
         num_bins: int = 10,

@@ -43,6 +43,8 @@ class SampleMetric(BaseMetric):
         prefix: Put before the names of the scores.
     """
 
+    default_prefix = ''  # None would make MMEngine warn
+
     def __init__(
         self,
         num_samples: int | Sequence[int] = 16,

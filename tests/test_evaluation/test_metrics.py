@@ -4,52 +4,19 @@ import multiprocessing
 import numpy as np
 import pytest
 import torch
-from mmengine.evaluator import Evaluator
 from mmengine.structures import PixelData
-from mmseg.registry import METRICS
 from mmseg.structures import SegDataSample
 
 from mmcar.evaluation import (
-    CalibrationBins,
     GEDMetric,
     best_match_iou,
     flip_energy_distance,
-    flip_observations,
     generalized_energy_distance,
     hungarian_matched_iou,
-    negative_log_likelihood,
 )
 from mmcar.evaluation.functional import iou as iou_module
 
-from . import brute_force as bf
-
-FLIPS = ((0, 2, 0.25), (1, 3, 0.5))
-
-
-def image(i, k=2, annotators=3, samples=6, flips=None):
-    """A predicted image with random content."""
-    g = torch.Generator().manual_seed(i)
-    sample = SegDataSample(metainfo={'img_path': f'images/{i}.png'})
-    fields = {
-        'pred_samples': bf.maps(samples, k, seed=i),
-        'gt_sem_segs': bf.maps(
-            annotators, 2 if flips else k, ignore=255, seed=i + 100
-        ),
-        'seg_logits': torch.randn(k, 5, 7, generator=g).log_softmax(0),
-        'sample_probs': torch.rand(k, 5, 7, generator=g).softmax(0),
-    }
-    for name, data in fields.items():
-        sample.set_data({name: PixelData(data=data)})
-    if flips:
-        sample.set_metainfo({'flips': flips})
-    return sample
-
-
-def evaluator(*configs, classes=('background', 'nodule')):
-    result = Evaluator([METRICS.build(config) for config in configs])
-    result.dataset_meta = {'classes': classes}
-    return result
-
+from .predicted import FLIPS, evaluator, image
 
 BOTH = [
     {'type': 'GEDMetric', 'num_samples': (2, 6)},
@@ -123,9 +90,8 @@ def test_undefined_images_are_counted_not_averaged():
 
 def test_csv_holds_every_image(tmp_path):
     path = tmp_path / 'new' / 'scores.csv'
-    run = evaluator(
-        {'type': 'GEDMetric', 'csv_file': str(path)} | {'num_samples': 3}
-    )
+    config = {'type': 'GEDMetric', 'csv_file': str(path), 'num_samples': 3}
+    run = evaluator(config)
     run.process([image(i) for i in range(3)])
     got = run.evaluate(3)
     with open(path) as file:
@@ -148,78 +114,11 @@ def test_one_label_only_in_gt_sem_seg():
     assert scores[0] == scores[1]
 
 
-def test_calibration_of_probabilities_and_sample_mean():
-    images = [image(i, annotators=1 + i % 3) for i in range(4)]
-    run = evaluator({'type': 'CalibrationMetric', 'num_bins': 5})
-    run.process(images)
-    got = run.evaluate(4)
-    nll, counts, bins, mean_bins = (
-        [],
-        [],
-        *(CalibrationBins(5) for _ in range(2)),
-    )
-    for x in images:
-        labels = x.gt_sem_segs.data
-        probs = x.seg_logits.data.exp()
-        bins.update(probs, labels)
-        mean_bins.update(x.sample_probs.data, labels)
-        nll.append(negative_log_likelihood(probs, labels))
-        counts.append((labels != 255).sum())
-    assert got['ECE'] == pytest.approx(bins.ece.item())
-    assert got['MCE'] == pytest.approx(bins.mce.item())
-    assert got['ECE_samples'] == pytest.approx(mean_bins.ece.item())
-    want = np.average(nll, weights=counts)
-    assert got['NLL'] == pytest.approx(want)
-    assert not any(key.startswith('offset') for key in got)
-
-
-def test_calibration_of_flips_and_offsets():
-    images = [image(i, 4, 1, flips=FLIPS) for i in range(3)]
-    black_box = torch.zeros(2, 5, 7)
-    black_box[0] = 1  # always decides for class 0
-    images[0].set_data({'black_box_probs': PixelData(data=black_box)})
-    run = evaluator(
-        {'type': 'CalibrationMetric'}, classes=('a', 'b', 'a2', 'b2')
-    )
-    run.process(images)
-    got = run.evaluate(3)
-    bins, of_f, of_g = CalibrationBins(), [], []
-    for i, x in enumerate(images):
-        label, probs = x.gt_sem_segs.data[0], x.seg_logits.data.exp()
-        bins.update(probs, *flip_observations(label, FLIPS))
-        where = label == 1
-        of_g.append(x.sample_probs.data[3][where])
-        if i > 0:  # the black box of image 0 never agrees on class 1
-            of_f.append(probs[3][where])
-    assert got['ECE'] == pytest.approx(bins.ece.item())
-    want = abs(0.5 - torch.cat(of_f).mean().item())
-    assert got['offset/b2'] == pytest.approx(want, abs=1e-6)
-    want = abs(0.5 - torch.cat(of_g).mean().item())
-    assert got['offset_samples/b2'] == pytest.approx(want, abs=1e-6)
-    mean = (got['offset/a2'] + got['offset/b2']) / 2
-    assert got['offset/mean'] == pytest.approx(mean)
-
-
-def test_sample_mean_from_maps_if_probabilities_are_missing():
-    sample = image(0)
-    maps = sample.pred_samples.data
-    del sample.sample_probs
-    run = evaluator({'type': 'CalibrationMetric'})
-    run.process([sample])
-    got = run.evaluate(1)
-    frequency = torch.stack([(maps == c).double().mean(0) for c in (0, 1)])
-    bins = CalibrationBins()
-    bins.update(frequency, sample.gt_sem_segs.data)
-    assert got['ECE_samples'] == pytest.approx(bins.ece.item(), abs=1e-6)
-
-
 def _rank(rank, folder, queue):
     torch.distributed.init_process_group(
         'gloo', init_method=f'file://{folder}/init', rank=rank, world_size=2
     )
     run = evaluator(*BOTH, {'type': 'CalibrationMetric'})
-    for metric in run.metrics:
-        metric.collect_dir = None
     order = [0, 1, 2, 3, 4, 0]  # the sampler repeats the first to fill up
     mine = [image(i, annotators=1 + i % 3) for i in order[rank::2]]
     run.process(mine[:2])

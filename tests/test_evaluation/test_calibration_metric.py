@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+import torch
+from mmengine.structures import PixelData
+
+from mmcar.evaluation import (
+    CalibrationBins,
+    flip_observations,
+    negative_log_likelihood,
+)
+
+from .predicted import FLIPS, evaluator, image
+
+
+def test_calibration_of_probabilities_and_sample_mean():
+    images = [image(i, annotators=1 + i % 3) for i in range(4)]
+    run = evaluator({'type': 'CalibrationMetric', 'num_bins': 5})
+    run.process(images)
+    got = run.evaluate(4)
+    nll, counts = [], []
+    bins, mean_bins = CalibrationBins(5), CalibrationBins(5)
+    for x in images:
+        labels = x.gt_sem_segs.data
+        probs = x.seg_logits.data.exp()
+        bins.update(probs, labels)
+        mean_bins.update(x.sample_probs.data, labels)
+        nll.append(negative_log_likelihood(probs, labels))
+        counts.append((labels != 255).sum())
+    assert got['ECE'] == pytest.approx(bins.ece.item())
+    assert got['MCE'] == pytest.approx(bins.mce.item())
+    assert got['ECE_samples'] == pytest.approx(mean_bins.ece.item())
+    want = np.average(nll, weights=counts)
+    assert got['NLL'] == pytest.approx(want)
+    assert not any(key.startswith('offset') for key in got)
+
+
+def test_calibration_of_flips_and_offsets():
+    images = [image(i, 4, 1, flips=FLIPS) for i in range(3)]
+    black_box = torch.zeros(2, 5, 7)
+    black_box[0] = 1  # always decides for class 0
+    images[0].set_data({'black_box_probs': PixelData(data=black_box)})
+    run = evaluator(
+        {'type': 'CalibrationMetric'}, classes=('a', 'b', 'a2', 'b2')
+    )
+    run.process(images)
+    got = run.evaluate(3)
+    bins, of_f, of_g = CalibrationBins(), [], []
+    for i, x in enumerate(images):
+        label, probs = x.gt_sem_segs.data[0], x.seg_logits.data.exp()
+        bins.update(probs, *flip_observations(label, FLIPS))
+        where = label == 1
+        of_g.append(x.sample_probs.data[3][where])
+        if i > 0:  # the black box of image 0 never agrees on class 1
+            of_f.append(probs[3][where])
+    assert got['ECE'] == pytest.approx(bins.ece.item())
+    want = abs(0.5 - torch.cat(of_f).mean().item())
+    assert got['offset/b2'] == pytest.approx(want, abs=1e-6)
+    want = abs(0.5 - torch.cat(of_g).mean().item())
+    assert got['offset_samples/b2'] == pytest.approx(want, abs=1e-6)
+    mean = (got['offset/a2'] + got['offset/b2']) / 2
+    assert got['offset/mean'] == pytest.approx(mean)
+
+
+def test_sample_mean_from_maps_if_probabilities_are_missing():
+    sample = image(0)
+    maps = sample.pred_samples.data
+    del sample.sample_probs
+    run = evaluator({'type': 'CalibrationMetric'})
+    run.process([sample])
+    got = run.evaluate(1)
+    frequency = torch.stack([(maps == c).double().mean(0) for c in (0, 1)])
+    bins = CalibrationBins()
+    bins.update(frequency, sample.gt_sem_segs.data)
+    assert got['ECE_samples'] == pytest.approx(bins.ece.item(), abs=1e-6)
