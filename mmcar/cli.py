@@ -216,12 +216,12 @@ def find_mismatch(model: nn.Module, weights: dict[str, Any]) -> str | None:
 
 def write_json(path: Path, content: object) -> None:
     """Write a JSON file that is never seen half written."""
+    text = json.dumps(content, indent=2)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(
         'w', dir=path.parent, prefix=f'.{path.name}.', delete=False
     ) as file:
-        json.dump(content, file, indent=2)
-        file.write('\n')
+        file.write(f'{text}\n')
     os.replace(file.name, path)
 
 

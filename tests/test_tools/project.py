@@ -1,0 +1,110 @@
+"""A tiny data set and config on disk, and the tools run on them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from mmengine.config import Config
+from PIL import Image
+
+from tests.toys import toy_config
+
+ROOT = Path(__file__).parents[2]
+
+
+def write_data(folder: Path, images: int = 4, size: int = 16) -> None:
+    """Write images with two annotators each, for train and val."""
+    rng = np.random.default_rng(0)
+    for split in ('train', 'val'):
+        for i in range(images):
+            image = rng.integers(0, 256, (size, size, 3), np.uint8)
+            path = folder / 'images' / split / f'{i}.png'
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(image).save(path)
+            for reader in range(2):
+                mask = np.zeros((size, size), np.uint8)
+                mask[4 : 8 + 2 * reader, 4:10] = 1
+                path = folder / 'annotations' / split / str(i)
+                path.mkdir(parents=True, exist_ok=True)
+                Image.fromarray(mask).save(path / f'a{reader}.png')
+
+
+def loader(folder: Path, split: str) -> dict:
+    train = split == 'train'
+    pipeline = [
+        dict(type='LoadCheckedImage'),
+        dict(type='LoadMultiAnnotations', draw=train),
+        dict(type='PackStochasticInputs'),
+    ]
+    sampler = 'InfiniteSampler' if train else 'DefaultSampler'
+    return dict(
+        batch_size=2,
+        num_workers=0,
+        sampler=dict(type=sampler, shuffle=train),
+        dataset=dict(
+            type='MultiAnnotatorDataset',
+            data_root=str(folder),
+            data_prefix=dict(
+                img_path=f'images/{split}',
+                seg_map_path=f'annotations/{split}',
+            ),
+            metainfo=dict(classes=('background', 'cell')),
+            test_mode=not train,
+            pipeline=pipeline,
+        ),
+    )
+
+
+def tiny_settings(folder: Path) -> dict:
+    """Config keys of a training of 4 + 4 iterations and a test."""
+    optimizer = dict(optimizer=dict(type='Adam', lr=1e-3))
+    names = ('calibration', 'generator', 'discriminator')
+    evaluator = dict(type='GEDMetric', num_samples=3)
+    return dict(
+        model=toy_config(test_cfg=dict(num_samples=3)),
+        train_dataloader=loader(folder, 'train'),
+        test_dataloader=loader(folder, 'val'),
+        test_evaluator=evaluator,
+        test_cfg=dict(type='TestLoop'),
+        optim_wrapper=dict(
+            constructor='NetworkOptimWrapperConstructor',
+            **dict.fromkeys(names, optimizer),
+        ),
+        train_cfg=dict(
+            type='AlternatingTrainLoop',
+            phases=[
+                dict(iters=4, train=['calibration']),
+                dict(iters=4, train=['generator', 'discriminator']),
+            ],
+        ),
+        custom_hooks=[dict(type='R1Hook', weight=1.0)],
+    )
+
+
+def write_config(folder: Path, **changes: object) -> Path:
+    """Write data and config into a folder; return the config's path."""
+    write_data(folder / 'data')
+    base = ROOT / 'configs' / '_base_' / 'default_runtime.py'
+    settings = {**tiny_settings(folder / 'data'), **changes}
+    path = folder / 'tiny.py'
+    text = Config(settings).dump()
+    path.write_text(
+        f'_base_ = [{str(base)!r}]\n{text}\n'
+        'default_hooks = dict(logger=dict(interval=1), '
+        'checkpoint=dict(interval=4))\n'
+    )
+    return path
+
+
+def run(script: Path | str, *args: object, cwd: Path | None = None):
+    """Run a script as a user would, from the repository or ``cwd``."""
+    return subprocess.run(
+        [sys.executable, str(script), *map(str, args)],
+        capture_output=True,
+        text=True,
+        cwd=cwd or ROOT,
+        env={**os.environ, 'OMP_NUM_THREADS': '1'},
+        timeout=300,
+    )

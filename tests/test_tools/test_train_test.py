@@ -1,0 +1,145 @@
+"""tools/train.py and tools/test.py as a user runs them."""
+
+import json
+import runpy
+import shutil
+import sys
+
+import pytest
+import torch
+
+from tests.test_compat import MakesFile
+from tests.test_tools.project import ROOT, run, write_config
+
+TRAIN = ROOT / 'tools' / 'train.py'
+TEST = ROOT / 'tools' / 'test.py'
+
+
+@pytest.fixture(scope='module')
+def trained(tmp_path_factory):
+    """A project after training, as (config, work dir)."""
+    folder = tmp_path_factory.mktemp('project')
+    config, work_dir = write_config(folder), folder / 'work'
+    result = run(TRAIN, config, '--work-dir', work_dir)
+    assert result.returncode == 0, result.stderr
+    return config, work_dir
+
+
+@pytest.fixture
+def refused(monkeypatch, capsys):
+    """Runs a tool in this process; checks for one sentence, exit code 2."""
+
+    def run_refused(tool, *args: object) -> str:
+        monkeypatch.setattr(sys, 'argv', [str(tool), *map(str, args)])
+        with pytest.raises(SystemExit) as exit_:
+            runpy.run_path(str(tool), run_name='__main__')
+        assert exit_.value.code == 2
+        last = capsys.readouterr().err.strip().splitlines()[-1]
+        assert last.startswith(f'{tool.name}: error: ')
+        return last
+
+    monkeypatch.setenv('LOCAL_RANK', '0')
+    monkeypatch.delenv('MMCAR_DEBUG', raising=False)
+    return run_refused
+
+
+def test_trains_both_stages(trained):
+    _, work_dir = trained
+    assert (work_dir / 'iter_8.pth').is_file()
+    log = next(work_dir.glob('*/vis_data/scalars.json')).read_text()
+    steps = [json.loads(line) for line in log.splitlines()]
+    assert len(steps) == 8
+    assert 'loss_cal' not in str(steps[3])
+    assert 'loss_cal' in str(steps[4])
+
+
+def test_scores_files_and_figures(trained, tmp_path):
+    config, work_dir = trained
+    result = run(
+        TEST,
+        *(config, work_dir / 'iter_8.pth', '--work-dir', tmp_path),
+        *('--eval', 'GED', 'hm-iou', 'ECE', 'mIoU', '--num-samples', 5),
+        *('--out', tmp_path / 'out', '--show-dir', tmp_path / 'show'),
+    )
+    assert result.returncode == 0, result.stderr
+    report = json.loads((tmp_path / 'test_scores.json').read_text())
+    assert report['num_samples'] == 5
+    for name in ('GED_5', 'HM-IoU_5', 'ECE', 'mIoU'):
+        assert report['scores'][name] >= 0
+        assert name in result.stdout
+    samples = tmp_path / 'out' / 'samples' / 'val' / '0'
+    assert len(list(samples.glob('*.png'))) == 5
+    assert len(list((tmp_path / 'show' / 'val').glob('*.png'))) == 4
+
+
+def test_resume_goes_on(trained, tmp_path):
+    config, work_dir = trained
+    shutil.copytree(work_dir, tmp_path / 'work')
+    (tmp_path / 'work' / 'iter_8.pth').unlink()
+    args = (config, '--work-dir', tmp_path / 'work', '--resume')
+    result = run(TRAIN, *args)
+    assert result.returncode == 0, result.stderr
+    assert 'iter_4.pth' in result.stdout + result.stderr
+    old = torch.load(work_dir / 'iter_8.pth')['state_dict']
+    new = torch.load(tmp_path / 'work' / 'iter_8.pth')['state_dict']
+    assert all(torch.equal(old[key], new[key]) for key in old)
+
+
+class TestRefusals:
+    def test_no_config(self, refused):
+        assert 'no config file none.py' in refused(TRAIN, 'none.py')
+
+    def test_config_that_does_not_parse(self, refused, tmp_path):
+        config = tmp_path / 'broken.py'
+        config.write_text('model = dict(\n')
+        assert 'broken.py cannot be read' in refused(TRAIN, config)
+
+    def test_config_that_does_not_build(self, refused, tmp_path):
+        config = write_config(tmp_path, model=dict(type='NoSuchModel'))
+        message = refused(TRAIN, config, '--work-dir', tmp_path / 'w')
+        assert 'NoSuchModel' in message
+
+    def test_amp_on_cpu(self, refused, trained):
+        if torch.cuda.is_available():
+            pytest.skip('there is a GPU')
+        assert '--amp needs a GPU' in refused(TRAIN, trained[0], '--amp')
+
+    def test_unknown_score(self, refused, trained):
+        config, work_dir = trained
+        args = (config, work_dir / 'iter_8.pth', '--eval', 'GDE')
+        message = refused(TEST, *args)
+        for name in ('GDE', 'GED', 'HM-IoU', 'ECE'):
+            assert name in message
+
+    @pytest.mark.parametrize(
+        'kind, expected',
+        [
+            ('absent', 'no checkpoint'),
+            ('other', 'another model'),
+            ('code', 'could run code'),
+            ('none', 'name a checkpoint'),
+        ],
+    )
+    def test_checkpoint(self, refused, trained, tmp_path, kind, expected):
+        path = tmp_path / 'x.pth'
+        if kind == 'other':
+            torch.save(dict(state_dict={'w': torch.zeros(1)}), path)
+        if kind == 'code':
+            torch.save(dict(x=MakesFile(tmp_path / 'trap')), path)
+        args = [] if kind == 'none' else [path]
+        message = refused(
+            TEST, trained[0], *args, '--work-dir', tmp_path / 'w'
+        )
+        assert expected in message
+        assert not (tmp_path / 'trap').exists()
+
+
+@pytest.mark.parametrize('tool', [TRAIN, TEST])
+def test_help(tool, monkeypatch, capsys):
+    monkeypatch.setattr(sys, 'argv', [str(tool), '--help'])
+    with pytest.raises(SystemExit) as exit_:
+        runpy.run_path(str(tool), run_name='__main__')
+    assert exit_.value.code == 0
+    text = capsys.readouterr().out
+    for option in ('--work-dir', '--cfg-options', '--launcher'):
+        assert option in text

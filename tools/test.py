@@ -1,0 +1,130 @@
+"""Test a model: a table of scores, and predictions as files or figures."""
+
+import argparse
+from pathlib import Path
+
+from mmengine.config import Config
+from mmengine.dist import is_main_process
+from mmengine.runner import Runner
+
+from mmcar import cli
+from mmcar.evaluation.names import metric_configs
+
+
+def parse_args() -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    cli.add_config_arguments(parser)
+    parser.add_argument(
+        'checkpoint',
+        nargs='?',
+        help='checkpoint file; may be left out for a model without training',
+    )
+    parser.add_argument(
+        '--eval',
+        nargs='+',
+        metavar='NAME',
+        help="scores to compute in place of the config's test_evaluator, "
+        'e.g. GED HM-IoU ECE mIoU; a wrong name lists all',
+    )
+    parser.add_argument(
+        '--num-samples', type=int, metavar='N', help='samples per image'
+    )
+    parser.add_argument(
+        '--out', metavar='DIR', help='write predicted label maps as PNG files'
+    )
+    parser.add_argument(
+        '--show-dir', metavar='DIR', help='draw a figure for every image'
+    )
+    parser.add_argument(
+        '--tta',
+        action='store_true',
+        help="test-time augmentation by the config's tta_model",
+    )
+    return parser.parse_args()
+
+
+def set_metrics(cfg: Config, names: list[str], count: int | None) -> None:
+    """Evaluate the named scores; settings of the config's metrics stay.
+
+    Args:
+        cfg: Its ``test_evaluator`` is replaced.
+        names: Scores by their short names.
+        count: Samples per image; None asks the config.
+    """
+    metrics = cfg.get('test_evaluator') or []
+    metrics = [metrics] if isinstance(metrics, dict) else metrics
+    known = {metric['type']: metric for metric in metrics}
+    drawn = (cfg.model.get('test_cfg') or {}).get('num_samples', 16)
+    wanted = []
+    for metric in metric_configs(names, count or drawn):
+        merged = {**metric, **known.get(metric['type'], {})}
+        if count is not None and 'num_samples' in metric:
+            merged['num_samples'] = count
+        wanted.append(merged)
+    cfg.test_evaluator = wanted
+
+
+def apply_arguments(cfg: Config, args: argparse.Namespace) -> None:
+    """Write what the arguments ask for into the config."""
+    if 'test_dataloader' not in cfg:
+        raise cli.ToolError(f'{args.config} has no test_dataloader.')
+    if args.num_samples is not None:
+        if args.num_samples < 1:
+            raise cli.ToolError(
+                f'--num-samples must be at least 1, got {args.num_samples}.'
+            )
+        cfg.merge_from_dict({'model.test_cfg.num_samples': args.num_samples})
+    if args.eval:
+        set_metrics(cfg, args.eval, args.num_samples)
+    hooks = list(cfg.get('custom_hooks') or [])
+    if args.out:
+        hooks.append(dict(type='SaveSamplesHook', out_dir=args.out))
+    if args.show_dir:
+        hooks.append(dict(type='DrawSamplesHook', out_dir=args.show_dir))
+    cfg.custom_hooks = hooks
+    if args.tta:
+        if 'tta_model' not in cfg or 'tta_pipeline' not in cfg:
+            raise cli.ToolError(
+                f'--tta: {args.config} has no tta_model and tta_pipeline.'
+            )
+        cfg.test_dataloader.dataset.pipeline = cfg.tta_pipeline
+        cfg.tta_model.module = cfg.model
+        cfg.model = cfg.tta_model
+    # The tool loads the weights itself; only the test is needed.
+    cfg.load_from, cfg.resume = None, False
+
+
+def load(runner: Runner, checkpoint: str | None) -> None:
+    """Load the weights; without a checkpoint there must be none to load."""
+    if checkpoint is not None:
+        cli.load_weights(runner, checkpoint)
+    elif any(p.requires_grad for p in runner.model.parameters()):
+        raise cli.ToolError('This model has weights: name a checkpoint.')
+
+
+def main() -> None:
+    """Test."""
+    args = parse_args()
+    cfg = cli.load_config(args)
+    apply_arguments(cfg, args)
+    runner = cli.build_runner(cfg, args.config)
+    load(runner, args.checkpoint)
+    scores = {name: float(value) for name, value in runner.test().items()}
+    if not is_main_process():
+        return
+    path = Path(cfg.work_dir) / 'test_scores.json'
+    report = dict(
+        config=args.config,
+        checkpoint=args.checkpoint,
+        num_samples=cfg.model.get('test_cfg', {}).get('num_samples'),
+        scores=scores,
+    )
+    cli.write_json(path, report)
+    rows = [[name, f'{value:.4g}'] for name, value in scores.items()]
+    print(cli.format_table([['score', 'value'], *rows]))
+    print(f'Scores: {path}')
+
+
+if __name__ == '__main__':
+    cli.run_tool(main)
