@@ -83,8 +83,20 @@ class CARHead(BaseModule):
             )
         return None
 
-    def calibrate(
+    @torch.no_grad()
+    def predict_black_box(
         self, image: Tensor, data_samples: Sequence | None = None
+    ) -> Tensor | None:
+        """B's probabilities (B, K_b, H, W); None without a black box."""
+        if self.black_box is None:
+            return None
+        return self.black_box(image, data_samples)
+
+    def calibrate(
+        self,
+        image: Tensor,
+        data_samples: Sequence | None = None,
+        prior: Tensor | None = None,
     ) -> Tensor:
         """Run B and F.
 
@@ -92,14 +104,13 @@ class CARHead(BaseModule):
             image: Normalised images (B, C, H, W).
             data_samples: Their data samples; some black boxes and nets need
                 them (cached predictions, the known label distribution).
+            prior: B's probabilities (B, K_b, H, W), where they are known.
 
         Returns:
             F's log-probabilities (B, K, H, W).
         """
-        prior = None
-        if self.black_box is not None:
-            with torch.no_grad():
-                prior = self.black_box(image, data_samples)
+        if prior is None:
+            prior = self.predict_black_box(image, data_samples)
         if self.calibration is None:
             logits = prior.clamp_min(torch.finfo(prior.dtype).tiny).log()
         else:

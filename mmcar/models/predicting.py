@@ -65,9 +65,11 @@ def attach_predictions(
 
     Returns:
         The data samples with ``pred_sem_seg`` (1, h, w), ``seg_logits``
-        (K, h, w), ``pred_samples`` (S, h, w) and ``sample_probs`` (K, h, w).
+        (K, h, w), ``pred_samples`` (S, h, w) and ``sample_probs`` (K, h, w),
+        and ``black_box_probs`` (K_b, h, w) where there is a black box.
     """
-    log_probs = head.calibrate(image, data_samples)
+    prior = head.predict_black_box(image, data_samples)
+    log_probs = head.calibrate(image, data_samples, prior)
     number = test_cfg['num_samples']
     z = head.draw_noise(image, data_samples, number, (test_cfg['seed'],))
     if data_samples is None:
@@ -93,4 +95,8 @@ def attach_predictions(
                 sample_probs=PixelData(data=sums[i] / number),
             )
         )
+        if prior is not None:
+            # Calibration offsets are read where B is right.
+            probs = to_original(prior[i : i + 1], sample, head.align_corners)
+            sample.black_box_probs = PixelData(data=probs[0])
     return list(data_samples)

@@ -159,6 +159,14 @@ def test_predictions_have_every_field():
         torch.testing.assert_close(total, torch.ones_like(total))
 
 
+def test_predictions_carry_what_the_black_box_said():
+    model = toy_model(decode_head=with_black_box()).eval()
+    for sample in model.test_step(toy_batch()):
+        probs = sample.black_box_probs.data
+        assert probs.shape == (3, 16, 16)
+        torch.testing.assert_close(probs.sum(0), torch.ones(16, 16))
+
+
 def test_predictions_do_not_depend_on_batch_order_or_chunks():
     model = toy_model().eval()
     batch = toy_batch()
@@ -176,7 +184,7 @@ def test_test_time_flip_is_undone():
     model = toy_model().eval()
     plain, flipped = toy_batch(), toy_batch()
     model.decode_head.calibration = None
-    model.decode_head.calibrate = lambda image, _: torch.stack(
+    model.decode_head.calibrate = lambda image, *_: torch.stack(
         [image[:, 0], -image[:, 0]], 1
     ).log_softmax(1)
     for image, sample in zip(*flipped.values(), strict=True):
