@@ -42,18 +42,24 @@ class PackStochasticInputs(PackSegInputs):
         """Pack one image."""
         packed = super().transform(results)
         sample = packed['data_samples']
-        fields = results.get('seg_fields', [])
-        maps = [results[k] for k in fields if k.startswith('gt_seg_map_')]
+        maps = self._fields(results, 'gt_seg_map_')
         if maps:
             sample.gt_sem_segs = PixelData(
                 data=torch.from_numpy(np.stack(maps))
             )
-        if 'black_box_probs' in results:
-            probs = results['black_box_probs'].transpose(2, 0, 1)
-            # Rotation and padding fill with 255: no prediction there.
-            filled = probs.sum(0, keepdims=True) > 2
-            probs = np.where(filled, np.float32(1 / len(probs)), probs)
-            sample.black_box_probs = PixelData(
-                data=torch.from_numpy(np.ascontiguousarray(probs))
-            )
+        planes = self._fields(results, 'black_box_probs_')
+        if planes:
+            probs = np.stack(planes)  # (K, H, W)
+            total = probs.sum(0)
+            # Padding and rotation fill with 255 or 0: no prediction there.
+            # Elsewhere, 8 bits or half precision leave sums slightly off one.
+            known = np.abs(total - 1) < 0.5
+            probs = probs / np.where(known, total, 1)
+            probs = np.where(known, probs, np.float32(1 / len(probs)))
+            sample.black_box_probs = PixelData(data=torch.from_numpy(probs))
         return packed
+
+    @staticmethod
+    def _fields(results: dict, prefix: str) -> list[np.ndarray]:
+        keys = results.get('seg_fields', [])
+        return [results[key] for key in keys if key.startswith(prefix)]

@@ -124,11 +124,11 @@ class LoadBlackBoxProbs(BaseTransform):
 
     The file of ``<a>/<b>/<c>.png`` is ``<root>/<b>/<c>.npy``, an array
     (K, H, W) at the size of the image: float probabilities, or uint8 in
-    steps of 1/255. Use it before any resize, flip or crop: the predictions
-    go through them like a label map.
+    steps of 1/255. Use it before any resize, flip or crop: each class goes
+    through them like a label map.
 
     Required keys: ``img_path``, ``ori_shape``. Added keys:
-    ``black_box_probs`` (H, W, K) float32, ``seg_fields``.
+    ``black_box_probs_<class>`` (H, W) float32, ``seg_fields``.
 
     Args:
         root: Folder of the predictions.
@@ -140,7 +140,7 @@ class LoadBlackBoxProbs(BaseTransform):
         self.num_classes = num_classes
 
     def transform(self, results: dict) -> dict:
-        """Add the probabilities (H, W, K) float32."""
+        """Add the probabilities of each class, (H, W) float32."""
         name = PurePath(*PurePath(results['img_path']).parts[-2:])
         path = self.root / name.with_suffix('.npy')
         if not path.is_file():
@@ -164,10 +164,7 @@ class LoadBlackBoxProbs(BaseTransform):
                 f'{path}: expected probabilities, found values from '
                 f'{probs.min()} to {probs.max()}'
             )
-        # Half precision and 8 bits leave sums slightly off one.
-        results['black_box_probs'] = (probs / total).transpose(1, 2, 0).copy()
-        results['seg_fields'] = [
-            *results.get('seg_fields', []),
-            'black_box_probs',
-        ]
+        planes = {f'black_box_probs_{c}': p for c, p in enumerate(probs)}
+        results.update(planes)
+        results['seg_fields'] = [*results.get('seg_fields', []), *planes]
         return results

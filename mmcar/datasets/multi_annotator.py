@@ -219,10 +219,10 @@ class MultiAnnotatorDataset(BaseSegDataset):
             groups = defaultdict(list)
             with open(self.ann_file, newline='') as file:
                 for row in csv.DictReader(file):
-                    groups[row['image']].append(row['annotation'])
-        except (KeyError, TypeError) as error:
+                    groups[row['image']] += filter(None, [row['annotation']])
+        except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
-                f'{self.ann_file}: missing {error}; expected CSV columns '
+                f'{self.ann_file}: {error!r}; expected CSV columns '
                 "'image' and 'annotation', or a JSON list of objects with "
                 "'image' and 'annotations'"
             ) from error

@@ -159,23 +159,12 @@ class PadAll(Pad):
     """
 
     def _pad_seg(self, results: dict) -> None:
-        value = self.pad_val.get('seg', 255)
-        height, width = results['pad_shape'][:2]
         for key in results.get('seg_fields', []):
-            field = results[key]
-            # impad takes 4 channels at most, predictions have more.
-            planes = field[..., None] if field.ndim == 2 else field
-            padded = [
-                mmcv.impad(
-                    planes[..., i],
-                    shape=(height, width),
-                    pad_val=value,
-                    padding_mode=self.padding_mode,
-                )
-                for i in range(planes.shape[2])
-            ]
-            results[key] = (
-                padded[0] if field.ndim == 2 else np.stack(padded, -1)
+            results[key] = mmcv.impad(
+                results[key],
+                shape=results['pad_shape'][:2],
+                pad_val=self.pad_val.get('seg', 255),
+                padding_mode=self.padding_mode,
             )
 
 

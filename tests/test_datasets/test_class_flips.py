@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 from mmengine.config import Config
@@ -7,7 +9,7 @@ from mmcar.datasets import CamVidFlipsDataset, Cityscapes24Dataset
 
 from .samples import write
 
-CONFIGS = 'configs/_base_/datasets'
+CONFIGS = Path(__file__).parents[2] / 'configs/_base_/datasets'
 CITIES = ('aachen', 'darmstadt', 'monchengladbach', 'ulm')
 
 

@@ -162,11 +162,20 @@ def test_missing_folder_and_classes_are_explained(tmp_path):
         MultiAnnotatorDataset(data_root=str(tmp_path))
 
 
-def test_bad_index_is_explained(tmp_path):
+@pytest.mark.parametrize(
+    ('name', 'text', 'message'),
+    [
+        ('i.csv', 'picture,mask\na.png,a/r1.png\n', r"i\.csv: KeyError\('im"),
+        ('i.csv', 'image,annotation\na.png\n', r'a\.png: no label map'),
+        ('i.json', '[{"image": "a.png"}]', r'i\.json: KeyError.*expected'),
+        ('i.json', '[{"image": ', r'i\.json: JSONDecodeError'),
+    ],
+)
+def test_bad_index_is_explained(tmp_path, name, text, message):
     root = make_set(tmp_path)
-    (root / 'index.csv').write_text('picture,mask\na.png,a/r1.png\n')
-    with pytest.raises(ValueError, match=r"index\.csv: missing 'image'"):
-        build(root, ann_file='index.csv')
+    (root / name).write_text(text)
+    with pytest.raises(ValueError, match=message):
+        build(root, ann_file=name)
 
 
 def test_bubil_as_published(real_data):

@@ -16,7 +16,6 @@ GEOMETRY = {
     'crop': {'type': 'RandomCrop', 'crop_size': (11, 13)},
     'lesion': {'type': 'LesionCenteredCrop', 'crop_size': (9, 10)},
     'pad': {'type': 'PadAll', 'size_divisor': 8},
-    'rot': {'type': 'RandomRotFlip', 'rotate_prob': 0, 'flip_prob': 0.9},
 }
 
 
@@ -28,15 +27,18 @@ def coded_results(height, width, annotators, channels=6):
         for a in range(annotators)
     }
     maps['gt_seg_map'] = maps['gt_seg_map_0'].copy()
-    probs = np.stack([code * 1e-4 + c for c in range(channels)], -1)
+    planes = {
+        f'black_box_probs_{c}': (code * 1e-4 + c).astype(np.float32)
+        for c in range(channels)
+    }
     image = np.stack([code % 251, code // 251, code * 0], -1)
     return {
         'img': image.astype(np.uint8),
         'img_shape': (height, width),
         'ori_shape': (height, width),
         **maps,
-        'black_box_probs': probs.astype(np.float32),
-        'seg_fields': [*maps, 'black_box_probs'],
+        **planes,
+        'seg_fields': [*maps, *planes],
     }
 
 
@@ -64,11 +66,11 @@ def test_everything_moves_together(height, width, annotators, steps, seed):
         assert label.shape == code.shape
         assert ((label == (code + a) % 251) | filled).all()
         assert ((label == 255) == filled).all()
-    probs = results['black_box_probs']
-    assert probs.shape == (*code.shape, 6)
-    expected = code[..., None] * 1e-4 + np.arange(6)
-    assert np.isclose(probs, expected, atol=1e-5)[~filled].all()
-    assert (probs[filled] == 255).all()
+    for c in range(6):
+        probs = results[f'black_box_probs_{c}']
+        assert probs.shape == code.shape
+        assert np.isclose(probs, code * 1e-4 + c, atol=1e-5)[~filled].all()
+        assert (probs[filled] == 255).all()
 
 
 @settings(max_examples=25, deadline=None)
@@ -88,7 +90,7 @@ def test_resize_treats_maps_and_predictions_alike(scale, ratio, seed):
         }
     )(results)
     shape = results['img'].shape[:2]
-    code = np.round(results['black_box_probs'][..., 0] * 1e4).astype(int)
+    code = np.round(results['black_box_probs_0'] * 1e4).astype(int)
     assert code.shape == shape
     for a in range(3):
         assert (results[f'gt_seg_map_{a}'] == (code + a) % 251).all()
@@ -102,19 +104,28 @@ def test_photometric_distortion_leaves_labels_alone():
         np.testing.assert_array_equal(results[key], value)
 
 
-def test_padding_becomes_uniform_prediction():
-    results = coded_results(10, 10, 1)
-    results['black_box_probs'] = np.full((10, 10, 4), 0.25, np.float32)
-    for step in (
+@pytest.mark.parametrize('classes', [4, 150])
+@pytest.mark.parametrize(
+    'fill',
+    [
         {'type': 'PadAll', 'size': (16, 12)},
-        {'type': 'PackStochasticInputs'},
-    ):
+        {'type': 'RandomRotate', 'prob': 1.0, 'degree': (30, 30)},
+    ],
+)
+def test_filled_pixels_become_uniform_predictions(classes, fill):
+    results = coded_results(10, 10, 1, classes)
+    for c in range(classes):
+        plane = np.full((10, 10), float(c == 1), np.float32)
+        results[f'black_box_probs_{c}'] = plane
+    for step in (fill, {'type': 'PackStochasticInputs'}):
         results = TRANSFORMS.build(step)(results)
     sample = results['data_samples']
-    assert sample.black_box_probs.data.shape == (4, 12, 16)
-    assert (sample.black_box_probs.data == 0.25).all()
-    assert (sample.gt_sem_segs.data[:, 10:] == 255).all()
-    assert sample.gt_sem_segs.data.shape == (1, 12, 16)
+    filled = sample.gt_sem_segs.data[0] == 255
+    assert filled.any() and not filled.all()
+    probs = sample.black_box_probs.data
+    assert probs.shape == (classes, *filled.shape)
+    assert (probs[:, filled] == np.float32(1 / classes)).all()
+    assert (probs[1, ~filled] == 1).all() and (probs[0, ~filled] == 0).all()
 
 
 FLIPS = ((1, 6, 8 / 17), (2, 7, 7 / 17), (3, 8, 1 / 17), (4, 9, 1.0))

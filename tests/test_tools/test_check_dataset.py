@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ..test_datasets.samples import make_set, truncate, write
-from .scripts import load_script
+from .scripts import TOOLS, load_script
 
 CONFIG = """
 metainfo = dict(classes=('background', 'thing'))
@@ -116,6 +116,6 @@ def test_exit_code_of_the_command(tmp_path):
     make_set(tmp_path, ('a',), (1,))
     truncate(tmp_path / 'images/train/a.png')
     config = write_config(tmp_path, ('train',))
-    tool = 'tools/analysis_tools/check_dataset.py'
+    tool = TOOLS / 'analysis_tools/check_dataset.py'
     done = subprocess.run([sys.executable, tool, config], capture_output=True)
     assert done.returncode == 1, done.stderr
