@@ -98,6 +98,27 @@ class KillHook(Hook):
 
 
 @HOOKS.register_module()
+class PoisonHook(Hook):
+    """Makes F's loss NaN at one iteration, on one rank only."""
+
+    def __init__(self, at, rank=0):
+        self.at, self.rank = at, rank
+
+    def _weight(self, runner, batch_idx, weight):
+        if (batch_idx, runner.rank) == (self.at, self.rank):
+            model = getattr(runner.model, 'module', runner.model)
+            model.loss_ce.loss_weight = weight
+
+    def before_train_iter(self, runner, batch_idx, data_batch=None):
+        self._weight(runner, batch_idx, float('nan'))
+
+    def after_train_iter(
+        self, runner, batch_idx, data_batch=None, outputs=None
+    ):
+        self._weight(runner, batch_idx, 1.0)
+
+
+@HOOKS.register_module()
 class RecordHook(Hook):
     """Keeps what was logged and which networks changed, per iteration."""
 

@@ -125,34 +125,22 @@ def test_discriminator_rests_while_it_is_too_good(tmp_path):
     assert runner.message_hub.get_info(ACCURACY) == accuracies[-1]
 
 
-def poisoned(monkeypatch, at):
-    """A runner's model whose loss is NaN at one call."""
-    from mmcar.models import LabelCrossEntropy
-
-    calls = []
-    forward = LabelCrossEntropy.forward
-
-    def poison(self, *args):
-        calls.append(1)
-        loss = forward(self, *args)
-        return loss * float('nan') if len(calls) == at + 1 else loss
-
-    monkeypatch.setattr(LabelCrossEntropy, 'forward', poison)
+POISON = dict(type='PoisonHook', at=12)
 
 
-def test_stops_at_a_loss_that_is_not_finite(tmp_path, monkeypatch):
-    poisoned(monkeypatch, at=12)
+def test_stops_at_a_loss_that_is_not_finite(tmp_path):
     with pytest.raises(NonFiniteLossError) as error:
-        train(tmp_path)
+        train(tmp_path, custom_hooks=[POISON])
     text = str(error.value)
     assert 'loss_ce not finite at iteration 13' in text
     assert str(tmp_path / 'iter_10.pth') in text
 
 
-def test_skips_a_loss_that_is_not_finite(tmp_path, monkeypatch):
-    poisoned(monkeypatch, at=12)
+def test_skips_a_loss_that_is_not_finite(tmp_path):
     runner = train(
-        tmp_path, model=toy_config(nonfinite='skip'), custom_hooks=RECORD
+        tmp_path,
+        model=toy_config(nonfinite='skip'),
+        custom_hooks=[POISON, *RECORD],
     )
     record = recorded(runner)
     assert [not c for c in record.changed] == [i == 12 for i in range(40)]

@@ -17,6 +17,7 @@ HOOKS = [
     dict(type='R1Hook', weight=1.0, interval=2),
     dict(type='NetworkEMAHook', momentum=0.1),
 ]
+MODEL = toy_config(nonfinite='skip', **norm_free())
 
 
 def on_two_ranks(arguments):
@@ -47,14 +48,28 @@ def on_two_ranks(arguments):
 
 @pytest.fixture(scope='module')
 def folders(tmp_path_factory):
-    """The same training on two ranks and, with a joint batch, on one."""
+    """The same training on two ranks and, with a joint batch, on one.
+
+    Once a loss is not finite on one of the ranks: both must skip the update.
+    """
     root = tmp_path_factory.mktemp('distributed')
-    common = dict(model=toy_config(**norm_free()), custom_hooks=HOOKS)
-    processes = on_two_ranks(dict(work_dir=str(root / 'two'), **common))
+    poison = dict(type='PoisonHook', at=5)
+    processes = on_two_ranks(
+        dict(
+            work_dir=str(root / 'two'),
+            model=MODEL,
+            custom_hooks=[*HOOKS, poison | dict(rank=1)],
+        )
+    )
     for process in processes:
         finish(process)
     loader = run_config(root)['train_dataloader'] | dict(batch_size=4)
-    train(root / 'one', train_dataloader=loader, **common)
+    train(
+        root / 'one',
+        train_dataloader=loader,
+        model=MODEL,
+        custom_hooks=[*HOOKS, poison],
+    )
     return root / 'one', root / 'two'
 
 
@@ -87,9 +102,13 @@ def test_resumes_on_two_ranks(tmp_path, folders):
     (tmp_path / 'again' / 'iter_30.pth').write_bytes(
         (two / 'iter_30.pth').read_bytes()
     )
-    common = dict(model=toy_config(**norm_free()), custom_hooks=HOOKS)
     again = on_two_ranks(
-        dict(work_dir=str(tmp_path / 'again'), resume=True, **common)
+        dict(
+            work_dir=str(tmp_path / 'again'),
+            model=MODEL,
+            custom_hooks=HOOKS,
+            resume=True,
+        )
     )
     for process in again:
         finish(process)
