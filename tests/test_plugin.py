@@ -1,0 +1,57 @@
+"""A project outside this repository, run by MMSegmentation's own tools."""
+
+from pathlib import Path
+
+import mmseg
+from mmengine.config import Config
+
+from tests.test_tools.project import run, tiny_settings, write_data
+
+TOOLS = Path(mmseg.__file__).parent / '.mim' / 'tools'
+
+
+def write_project(folder: Path) -> Path:
+    """Write a project with a config of its own; return the config's path."""
+    write_data(folder / 'data')
+    settings = tiny_settings(Path('data'))
+    settings['model']['decode_head']['black_box'] = dict(
+        type='BlackBox',
+        segmentor=dict(
+            type='EncoderDecoder',
+            backbone=dict(type='UNet', base_channels=4),
+            decode_head=dict(
+                type='FCNHead',
+                in_channels=4,
+                in_index=4,
+                channels=4,
+                num_classes=2,
+            ),
+            test_cfg=dict(mode='whole'),
+        ),
+    )
+    # What a base config says of these belongs to another kind of training.
+    for key in ('model', 'optim_wrapper', 'train_cfg', 'test_cfg'):
+        settings[key]['_delete_'] = True
+    settings['param_scheduler'] = None
+    path = folder / 'my_config.py'
+    path.write_text(
+        "_base_ = ['mmseg::_base_/models/fcn_unet_s5-d16.py',\n"
+        "          'mmseg::_base_/default_runtime.py',\n"
+        "          'mmseg::_base_/schedules/schedule_20k.py']\n"
+        "custom_imports = dict(imports=['mmcar'])\n"
+        'val_cfg = None\n'
+        'default_hooks = dict(checkpoint=dict(interval=8))\n'
+        + Config(settings).dump()
+    )
+    return path
+
+
+def test_trains_and_tests_a_car_model(tmp_path):
+    config = write_project(tmp_path)
+    work_dir = tmp_path / 'work_dirs' / 'my_config'
+    trained = run(TOOLS / 'train.py', config, cwd=tmp_path)
+    assert trained.returncode == 0, trained.stderr
+    checkpoint = work_dir / 'iter_8.pth'
+    tested = run(TOOLS / 'test.py', config, checkpoint, cwd=tmp_path)
+    assert tested.returncode == 0, tested.stderr
+    assert 'GED_3' in tested.stdout + tested.stderr

@@ -1,0 +1,99 @@
+"""From nothing to figures in minutes: data, training, test, bounds, pictures.
+
+Every step is one of the other tools; what a step has left is used again, so
+a second run only prints the results. Delete the work dir to start over.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from mmengine.config import Config
+
+from mmcar import cli
+
+ROOT = Path(__file__).parents[1]
+CONFIG = Path('configs/quickstart/car_lidc-shapes.py')
+DATA = Path('data/lidc_shapes')
+WORK_DIR = Path('work_dirs/quickstart')
+PATIENTS = 150
+SCORES = ('GED_16', 'HM-IoU_16', 'ECE')
+
+
+def run_step(title: str, result: Path, *command: object) -> None:
+    """Run a tool unless its result is there.
+
+    Args:
+        title: What the step does, for the user.
+        result: File that exists once the step is done.
+        command: Tool and arguments, relative to the repository.
+    """
+    if result.exists():
+        print(f'== {title}: done before ({result})', flush=True)
+        return
+    print(f'== {title}: {" ".join(map(str, command))}', flush=True)
+    start = time.monotonic()
+    code = subprocess.run([sys.executable, *map(str, command)]).returncode
+    if code:
+        sys.exit(code)
+    print(f'== {title}: {time.monotonic() - start:.0f} s', flush=True)
+
+
+def make_data() -> None:
+    """Convert the readers' outlines; go on with a folder that was begun."""
+    settings, done = DATA / 'settings.json', DATA / 'complete'
+    patients = PATIENTS
+    if settings.is_file():
+        patients = json.loads(settings.read_text())['patients']
+    converter = 'tools/dataset_converters/lidc_shapes.py'
+    run_step('Data', done, converter, DATA, '--patients', patients)
+    done.touch()
+
+
+def train_and_test() -> None:
+    """Train in two stages, test, score simple samplers, draw."""
+    phases = Config.fromfile(CONFIG).train_cfg.phases
+    last = WORK_DIR / f'iter_{sum(phase.iters for phase in phases)}.pth'
+    work_dir = ('--work-dir', WORK_DIR)
+    train = ('tools/train.py', CONFIG, *work_dir, '--resume')
+    run_step('Training', last, *train)
+    test = ('tools/test.py', CONFIG, last, *work_dir)
+    scores = ('--eval', 'GED', 'HM-IoU', 'ECE')
+    run_step('Test', WORK_DIR / 'test_scores.json', *test, *scores)
+    bounds = WORK_DIR / 'bounds.json'
+    tool = 'tools/analysis_tools/bounds.py'
+    run_step('Bounds', bounds, tool, CONFIG, '--json', bounds)
+    figures = ('tools/analysis_tools/figures.py', CONFIG, last, *work_dir)
+    run_step('Figures', WORK_DIR / 'figures' / 'training.png', *figures)
+
+
+def results_table() -> str:
+    """Put the model's scores beside those of simple samplers."""
+    test = json.loads((WORK_DIR / 'test_scores.json').read_text())
+    bounds = json.loads((WORK_DIR / 'bounds.json').read_text())
+    rows = {'this model': test['scores'], **bounds['scores']}
+    table = [['16 samples', *SCORES]]
+    for name, scores in rows.items():
+        cells = [scores.get(score) for score in SCORES]
+        cells = ['' if cell is None else f'{cell:.3f}' for cell in cells]
+        table.append([name, *cells])
+    return cli.format_table(table)
+
+
+def main() -> None:
+    """Run all steps, then print the results."""
+    if Path.cwd() != ROOT:
+        raise cli.ToolError(f'Run this from {ROOT}.')
+    make_data()
+    train_and_test()
+    print('\nThe rows below the first know the labels of the test images:')
+    print(results_table())
+    print('Smaller is better for GED and ECE, larger for HM-IoU. Figures:')
+    for path in sorted((WORK_DIR / 'figures').glob('*.png')):
+        print(f'  {path}')
+
+
+if __name__ == '__main__':
+    cli.run_tool(main)
