@@ -10,14 +10,13 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from ..structures import Flip
-from .functional.calibration import (
-    CalibrationBins,
+from .functional.calibration import CalibrationBins, score_sums
+from .functional.flips import check_flips
+from .functional.offsets import (
     flip_observations,
     flip_offsets,
     flip_probability_sums,
-    score_sums,
 )
-from .functional.flips import check_flips
 from .pairs import flips_of, image_name, labels_of, samples_of
 
 
@@ -107,7 +106,11 @@ class CalibrationMetric(BaseMetric):
             if flips:
                 where = None if source else mask
                 result[f'offsets{source}'] = flip_probability_sums(
-                    p, base, flips=flips, mask=where
+                    p,
+                    base,
+                    flips=flips,
+                    mask=where,
+                    ignore_index=self.ignore_index,
                 ).cpu()
         return result
 

@@ -11,11 +11,7 @@ from mmcar.evaluation import (
     CalibrationBins,
     brier_score,
     entropy,
-    flip_observations,
-    flip_offsets,
-    flip_probability_sums,
     negative_log_likelihood,
-    score_sums,
 )
 
 from . import brute_force as bf
@@ -108,39 +104,16 @@ def test_proper_scores_equal_a_loop():
     np.testing.assert_allclose(got, np.mean(nll))
 
 
-def test_flipping_labels_count_with_their_probability():
-    """Weights equal the mean over many drawn labels."""
-    flips = [(0, 2, 0.25), (1, 3, 0.5)]
-    label = bf.maps(1, 2, ignore=255, seed=3)[0]
-    probs = random_probs(4)
-    modes, weights = bf.modes(label, flips)
-    drawn = modes.repeat_interleave(
-        torch.tensor(weights).mul(8).round().int(), dim=0
-    )  # every mode as often as its probability, out of 8
-    many, exact = CalibrationBins(), CalibrationBins()
-    many.update(probs, drawn)
-    labels, weights = flip_observations(label, flips)
-    exact.update(probs, labels, weights)
-    torch.testing.assert_close(many.sums, 8 * exact.sums)
-    torch.testing.assert_close(
-        torch.stack(score_sums(probs, drawn)),
-        8 * torch.stack(score_sums(probs, labels, weights=weights)),
-    )
-
-
-def test_offsets():
-    flips = [(0, 2, 0.25), (1, 3, 0.5), (4, 5, 0.5)]
-    label = torch.tensor([[0, 0, 1, 255]])
-    probs = torch.zeros(6, 1, 4)
-    probs[2, 0] = torch.tensor([0.5, 0.25, 1.0, 1.0])
-    probs[3, 0] = torch.tensor([1.0, 1.0, 0.25, 1.0])
-    sums = flip_probability_sums(probs, label, flips=flips)
-    assert sums.tolist() == [[0.75, 2], [0.25, 1], [0, 0]]
-    offsets = flip_offsets(sums + sums, flips)
-    assert offsets[:2].tolist() == [0.125, 0.25] and offsets[2].isnan()
-    mask = torch.tensor([[False, True, True, True]])
-    sums = flip_probability_sums(probs, label, flips=flips, mask=mask)
-    assert sums[0].tolist() == [0.25, 1]
+@pytest.mark.parametrize('score', [brier_score, negative_log_likelihood])
+def test_proper_scores_per_image(score):
+    probs = torch.stack([random_probs(3, seed=i) for i in range(3)])
+    labels = torch.stack([bf.maps(2, 3, ignore=255, seed=i) for i in range(3)])
+    each = [score(p, y) for p, y in zip(probs, labels, strict=True)]
+    assert torch.equal(score(probs, labels), torch.stack(each))
+    with pytest.raises(ValueError, match=r'image dimension.*\(2, 2, 5, 7\)'):
+        score(probs, labels[:2])
+    with pytest.raises(ValueError, match='image dimension'):
+        CalibrationBins().update(probs, labels, torch.ones(2, 2, 5, 7))
 
 
 def test_entropy():
@@ -156,6 +129,8 @@ def test_entropy():
     [
         (torch.full((2, 3, 3), 4.0), torch.zeros(3, 3).int(), 'not logits'),
         (torch.zeros(2, 3, 3).int(), torch.zeros(3, 3).int(), 'floats'),
+        (torch.zeros(0, 3, 3), torch.zeros(3, 3).int(), 'non-empty'),
+        (torch.rand(2, 3, 3), np.zeros((3, 3), int), 'labels: .*ndarray'),
         (torch.rand(2, 3, 3), torch.zeros(3, 4).int(), 'one size'),
         (torch.rand(2, 3, 3), torch.zeros(3, 3), 'labels: .*integer'),
         (torch.rand(2, 3, 3), torch.full((3, 3), 2), r'labels: .*\[2\]'),

@@ -122,5 +122,7 @@ def test_bad_maps():
         generalized_energy_distance(x, x[:0], num_classes=2)
     with pytest.raises(ValueError, match=r'samples.*float'):
         generalized_energy_distance(x.float(), x, num_classes=2)
+    with pytest.raises(ValueError, match=r'labels.*ndarray'):
+        generalized_energy_distance(x, x.numpy(), num_classes=2)
     with pytest.raises(ValueError, match='leading image'):
         generalized_energy_distance(x[None], x, num_classes=2)

@@ -101,3 +101,11 @@ def test_best_match_diversity_and_decision(seed, absent):
     torch.testing.assert_close(diversity, terms.samples, equal_nan=True)
     both = sample_diversity(torch.stack([x, x]), **options)
     torch.testing.assert_close(both[1], diversity, equal_nan=True)
+
+
+def test_bad_maps():
+    x = bf.maps(2, 2)
+    with pytest.raises(ValueError, match=r'decision.*\(5,\)'):
+        decision_iou(x[0, :, 0], x, num_classes=2)
+    with pytest.raises(ValueError, match=r'samples.*\(0, 5, 7\)'):
+        sample_diversity(x[:0], num_classes=2)

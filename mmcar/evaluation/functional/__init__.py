@@ -5,9 +5,6 @@ from .calibration import (
     ScoreSums,
     brier_score,
     entropy,
-    flip_observations,
-    flip_offsets,
-    flip_probability_sums,
     negative_log_likelihood,
     score_sums,
 )
@@ -24,6 +21,7 @@ from .matching import (
     hungarian_matched_iou,
     sample_diversity,
 )
+from .offsets import flip_observations, flip_offsets, flip_probability_sums
 
 __all__ = [
     'CalibrationBins',

@@ -1,64 +1,33 @@
 """Calibration of pixelwise probabilities, as sums that can be streamed.
 
-Several labels of one image are several observations of each pixel. Where the
-probability of a label is known (class flips), it is the observation's weight.
+Several labels of one image are several observations of each pixel; where the
+probability of a label is known, it is the observation's weight.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from ...structures import Flip
-from .flips import check_flips, flip_all
-from .inputs import check_maps, check_same_size
+from .inputs import check_maps, check_probs, check_same_size, join_images
 
 
+@torch.no_grad()
 def entropy(probs: Tensor) -> Tensor:
     """Entropy in nats per pixel: (..., K, H, W) -> (..., H, W)."""
+    check_probs(probs)
     return torch.special.entr(probs).sum(-3)
-
-
-def flip_observations(
-    label: Tensor, flips: Sequence[Flip]
-) -> tuple[Tensor, Tensor]:
-    """The two labels that a pixel can have, and their probabilities.
-
-    Args:
-        label: Base label, shape (H, W).
-        flips: Entries (class, twin, probability).
-
-    Returns:
-        Labels and weights, both (2, H, W): base, flipped.
-    """
-    flipped = torch.zeros(label.shape, dtype=torch.float64).to(label.device)
-    for c, _, p in flips:
-        flipped[label == c] = p
-    return (
-        torch.stack([label, flip_all(label, flips)]),
-        torch.stack([1 - flipped, flipped]),
-    )
 
 
 def _check(
     probs: Tensor, labels: Tensor, weights: Tensor | None, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
     """Return labels (A, H, W) int64, ignored ones 0, and their weights."""
-    if not probs.is_floating_point() or probs.dim() != 3:
-        raise ValueError(
-            'probs: expected floats of shape (K, H, W), got '
-            f'{probs.dtype} {tuple(probs.shape)}'
-        )
-    if not (probs.min() >= -1e-5 and probs.max() <= 1 + 1e-5):
-        raise ValueError(
-            'probs: expected probabilities in [0, 1], found '
-            f'{probs.min():.3g} to {probs.max():.3g}; not logits'
-        )
-    labels = labels.to(probs.device)
-    labels = labels[None] if labels.dim() == 2 else labels
+    check_probs(probs)
+    labels = labels[None] if labels.ndim == 2 else labels
     check_maps('labels', labels, len(probs), ignore_index)
     check_same_size(probs=probs, labels=labels)
+    labels = labels.to(probs.device)
     valid = labels != ignore_index
     if weights is None:
         weights = torch.ones(labels.shape, dtype=torch.float64)
@@ -69,6 +38,22 @@ def _check(
         )
     weights = weights.to(probs.device, torch.float64) * valid
     return labels.long().masked_fill(~valid, 0), weights
+
+
+def _images(
+    probs: Tensor, labels: Tensor, weights: Tensor | None
+) -> list[tuple[Tensor, Tensor, Tensor | None]]:
+    """Split an optional leading image dimension off."""
+    if probs.ndim != 4:
+        return [(probs, labels, weights)]
+    every = [None] * len(probs) if weights is None else weights
+    if not len(probs) == len(labels) == len(every) > 0:
+        raise ValueError(
+            'expected the same leading image dimension, got probs '
+            f'{tuple(probs.shape)}, labels {tuple(labels.shape)}'
+            + ('' if weights is None else f', weights {tuple(weights.shape)}')
+        )
+    return list(zip(probs, labels, every, strict=True))
 
 
 class CalibrationBins:
@@ -101,15 +86,17 @@ class CalibrationBins:
         """Add the pixels of one image, or of N with a leading dimension.
 
         Args:
-            probs: Class probabilities, shape (K, H, W).
-            labels: One map (H, W) or several (A, H, W); each counts.
-            weights: Weight of every observation, (A, H, W); None is 1.
+            probs: Class probabilities, shape ([N,] K, H, W).
+            labels: One map ([N,] H, W) or several ([N,] A, H, W); each
+                counts.
+            weights: Weight of every observation, ([N,] A, H, W); None is 1.
         """
-        if probs.dim() == 4:
-            every = weights if weights is not None else [None] * len(probs)
-            for p, y, w in zip(probs, labels, every, strict=True):
-                self.update(p, y, w)
-            return
+        for image in _images(probs, labels, weights):
+            self._add(*image)
+
+    def _add(
+        self, probs: Tensor, labels: Tensor, weights: Tensor | None
+    ) -> None:
         labels, weights = _check(probs, labels, weights, self.ignore_index)
         confidence, decision = probs.max(0)
         edges = torch.linspace(0, 1, self.num_bins + 1).to(probs)
@@ -154,7 +141,7 @@ class CalibrationBins:
 
 
 class ScoreSums(NamedTuple):
-    """Sums of proper scores over observations; scalars, float64."""
+    """Sums of proper scores over observations, float64: scalars or (N,)."""
 
     count: Tensor
     brier: Tensor
@@ -173,20 +160,22 @@ def score_sums(
     """Sums of the Brier score and the negative log-likelihood of an image.
 
     Args:
-        probs: Class probabilities, shape (K, H, W).
-        labels: One map (H, W) or several (A, H, W); each counts.
-        weights: Weight of every observation, (A, H, W); None is 1.
+        probs: Class probabilities, shape ([N,] K, H, W).
+        labels: One map ([N,] H, W) or several ([N,] A, H, W); each counts.
+        weights: Weight of every observation, ([N,] A, H, W); None is 1.
         ignore_index: Label id that is no observation.
         eps: Smallest probability that the logarithm sees.
     """
-    labels, weights = _check(probs, labels, weights, ignore_index)
-    probs = probs.double()
-    of_label = probs.gather(0, labels)  # (A, H, W)
-    brier = probs.square().sum(0) - 2 * of_label + 1
-    nll = -of_label.clamp(min=eps).log()
-    return ScoreSums(
-        weights.sum(), (weights * brier).sum(), (weights * nll).sum()
-    )
+    rows = []
+    for p, y, w in _images(probs, labels, weights):
+        y, w = _check(p, y, w, ignore_index)
+        p = p.double()
+        of_label = p.gather(0, y)  # (A, H, W)
+        brier = p.square().sum(0) - 2 * of_label + 1
+        nll = -of_label.clamp(min=eps).log()
+        rows.append((w.sum(), (w * brier).sum(), (w * nll).sum()))
+    columns = zip(*rows, strict=True)
+    return ScoreSums(*(join_images(list(c), probs) for c in columns))
 
 
 def brier_score(
@@ -195,9 +184,12 @@ def brier_score(
     """Mean over observations of ``sum_k (p_k - [label = k])^2``, in [0, 2].
 
     Args:
-        probs: Class probabilities, shape (K, H, W).
-        labels: One map (H, W) or several (A, H, W); each counts.
+        probs: Class probabilities, shape ([N,] K, H, W).
+        labels: One map ([N,] H, W) or several ([N,] A, H, W); each counts.
         ignore_index: Label id that is no observation.
+
+    Returns:
+        Scalar, or shape (N,); NaN without any observation.
     """
     sums = score_sums(probs, labels, ignore_index=ignore_index)
     return sums.brier / sums.count
@@ -213,50 +205,3 @@ def negative_log_likelihood(
     """Mean over observations of ``-log p_label``; see :func:`brier_score`."""
     sums = score_sums(probs, labels, ignore_index=ignore_index, eps=eps)
     return sums.nll / sums.count
-
-
-@torch.no_grad()
-def flip_probability_sums(
-    probs: Tensor,
-    label: Tensor,
-    *,
-    flips: Sequence[Flip],
-    mask: Tensor | None = None,
-) -> Tensor:
-    """What a model says of each twin where the label has its class.
-
-    Args:
-        probs: Class probabilities, shape (K, H, W).
-        label: Base label, shape (H, W).
-        flips: The n entries (class, twin, probability).
-        mask: Pixels to use, (H, W) bool; None is all. For a calibration net
-            on a black box: where the black box agrees with the label.
-
-    Returns:
-        Shape (n, 2), float64: sum of the twin's probability, number of
-        pixels. Add them over images, then call :func:`flip_offsets`.
-    """
-    flips = check_flips(flips, len(probs))
-    check_same_size(probs=probs, label=label)
-    rows = []
-    for c, twin, _ in flips:
-        where = label == c
-        where = where if mask is None else where & mask
-        rows.append(
-            torch.stack([probs[twin][where].double().sum(), where.sum()])
-        )
-    return torch.stack(rows)
-
-
-def flip_offsets(sums: Tensor, flips: Sequence[Flip]) -> Tensor:
-    """Calibration offset |true - predicted probability| of every twin.
-
-    Args:
-        sums: Shape (n, 2) from :func:`flip_probability_sums`.
-        flips: The n entries (class, twin, probability).
-
-    Returns:
-        Shape (n,); NaN for a class without pixels.
-    """
-    true = sums.new_tensor([p for _, _, p in flips])
-    return (true - sums[:, 0] / sums[:, 1]).abs()

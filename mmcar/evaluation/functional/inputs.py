@@ -1,4 +1,4 @@
-"""Checks of label maps, shared by every function on them."""
+"""Checks of label maps and probabilities, shared by all functions."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ def check_maps(
         ignore_index: The one other id allowed; None allows no other.
     """
     if not isinstance(maps, Tensor) or maps.dtype not in _INTEGERS:
-        kind = getattr(maps, 'dtype', type(maps).__name__)
+        kind = maps.dtype if isinstance(maps, Tensor) else type(maps).__name__
         raise ValueError(
             f'{name}: expected integer label maps, got {kind}; take the '
             'argmax of probabilities first'
@@ -41,6 +41,23 @@ def check_maps(
         extra = '' if ignore_index is None else f' or {ignore_index} (ignored)'
         raise ValueError(
             f'{name}: expected ids in 0..{num_classes - 1}{extra}, found {ids}'
+        )
+
+
+def check_probs(probs: Tensor) -> None:
+    """Raise a ValueError unless these are probabilities (..., K, H, W)."""
+    if not isinstance(probs, Tensor) or not probs.is_floating_point():
+        kind = getattr(probs, 'dtype', type(probs).__name__)
+        raise ValueError(f'probs: expected a tensor of floats, got {kind}')
+    if probs.dim() < 3 or 0 in probs.shape:
+        raise ValueError(
+            'probs: expected a non-empty shape (K, H, W), got '
+            f'{tuple(probs.shape)}'
+        )
+    if not (probs.min() >= -1e-5 and probs.max() <= 1 + 1e-5):
+        raise ValueError(
+            'probs: expected probabilities in [0, 1], found '
+            f'{probs.min():.3g} to {probs.max():.3g}; not logits'
         )
 
 
@@ -76,6 +93,10 @@ def split_images(
     Returns:
         One pair of tensors per image.
     """
+    for name, maps in (('samples', samples), ('labels', labels)):
+        if not isinstance(maps, Tensor):
+            kind = type(maps).__name__
+            raise ValueError(f'{name}: expected a tensor, got {kind}')
     if samples.dim() == 4 and labels.dim() == label_dim + 1:
         if len(samples) == len(labels) > 0:
             return list(zip(samples, labels, strict=True))

@@ -9,7 +9,7 @@ from scipy import optimize, sparse
 from torch import Tensor
 
 from .energy import expected_distance
-from .inputs import join_images, split_images
+from .inputs import check_maps, join_images, split_images
 from .iou import cross_class_ious, pairwise_iou
 
 # Up to this size an assignment of the repeated sets is faster.
@@ -157,17 +157,19 @@ def sample_diversity(
     Returns:
         Scalar, or shape (N,).
     """
-    iou = pairwise_iou(
-        samples,
-        samples,
-        num_classes=num_classes,
-        classes=classes,
-        ignore_index=-1,
-        absent=absent,
-    )
-    if samples.dim() == 3:
-        return expected_distance(iou)
-    return torch.stack([expected_distance(x) for x in iou])
+    scores = []
+    for s, _ in split_images(samples, samples):
+        check_maps('samples', s, num_classes)
+        iou = pairwise_iou(
+            s,
+            s,
+            num_classes=num_classes,
+            classes=classes,
+            ignore_index=-1,  # no id that a sample can have
+            absent=absent,
+        )
+        scores.append(expected_distance(iou))
+    return join_images(scores, samples)
 
 
 def decision_iou(
@@ -192,6 +194,11 @@ def decision_iou(
     Returns:
         Shape (A,) or (N, A); NaN for a label without an IoU.
     """
+    if decision.ndim not in (2, 3):
+        raise ValueError(
+            'decision: expected shape (H, W) or (N, H, W), got '
+            f'{tuple(decision.shape)}'
+        )
     return best_match_iou(
         decision.unsqueeze(-3),
         labels,
