@@ -1,6 +1,7 @@
 """Scores of stochastic segmentation: functions, and metrics over them."""
 
 from .calibration_metric import CalibrationMetric
+from .flip_metric import FlipMetric
 from .functional import (
     CalibrationBins,
     EnergyTerms,
@@ -29,6 +30,7 @@ __all__ = [
     'CalibrationBins',
     'CalibrationMetric',
     'EnergyTerms',
+    'FlipMetric',
     'GEDMetric',
     'HMIoUMetric',
     'ScoreSums',

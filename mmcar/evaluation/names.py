@@ -13,6 +13,7 @@ _NAMES = {
     'Brier': 'CalibrationMetric',
     'NLL': 'CalibrationMetric',
     'offset': 'CalibrationMetric',
+    'flips': 'FlipMetric',
     **dict.fromkeys(_STOCK, 'IoUMetric'),
 }
 

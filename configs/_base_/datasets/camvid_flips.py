@@ -42,5 +42,6 @@ test_dataloader = val_dataloader
 val_evaluator = [
     dict(type='GEDMetric', num_samples=(16,)),
     dict(type='CalibrationMetric'),
+    dict(type='FlipMetric'),
 ]
 test_evaluator = val_evaluator
