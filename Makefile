@@ -5,6 +5,7 @@ ONEDL_VENV ?= .venv-onedl
 RUN := $(VENV)/bin/python
 PINS := $(wildcard requirements/*.txt) setup.py
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check
+PYTEST := -m pytest -n 2 --dist loadfile
 # Idle threads sleep: on a busy machine, spinning ones slow training fivefold.
 export OMP_WAIT_POLICY ?= PASSIVE
 # glibc keeps freed memory: nearly twice as fast with tensors of these sizes.
@@ -54,13 +55,13 @@ experiments: setup  ## Run every experiment of docs/results.md (hours)
 	@$(RUN) tools/experiments.py
 
 test: setup  ## Run the tests
-	@$(RUN) -m pytest
+	@$(RUN) $(PYTEST)
 
 test-all: setup  ## Run the tests, the slow ones included
-	@$(RUN) -m pytest -m 'slow or not slow'
+	@$(RUN) $(PYTEST) -m 'slow or not slow'
 
 test-onedl: $(ONEDL_VENV)/.mmcar-ready  ## Run the tests on the onedl forks
-	@$(ONEDL_VENV)/bin/python -m pytest
+	@$(ONEDL_VENV)/bin/python $(PYTEST)
 
 lint: setup  ## Check style
 	@$(RUN) -m ruff check . && $(RUN) -m ruff format --check .
