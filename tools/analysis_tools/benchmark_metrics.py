@@ -14,6 +14,7 @@ import resource
 import statistics
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -232,7 +233,7 @@ CASES: dict[str, tuple[Callable, int, dict[str, Callable]]] = {
 }
 
 
-def measure(case: str, version: str, limit: float, queue: Any) -> None:
+def measure(case: str, version: str, limit: float) -> dict:
     """Time one version on one case; runs in a process of its own."""
     torch.set_num_threads(1)
     make, num_samples, versions = CASES[case]
@@ -244,7 +245,7 @@ def measure(case: str, version: str, limit: float, queue: Any) -> None:
         value, share = versions[version](*maps, limit)
         seconds.append((time.perf_counter() - start) / share)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    row = {
+    return {
         'case': case,
         'version': version,
         'seconds': statistics.median(seconds),
@@ -252,7 +253,6 @@ def measure(case: str, version: str, limit: float, queue: Any) -> None:
         'value': None if math.isnan(value) else value,
         'share_of_pairs': share,
     }
-    queue.put(row)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -273,13 +273,9 @@ def run(args: argparse.Namespace) -> list[dict]:
         print(f'\n{case}')
         ours = None
         for version in versions:
-            queue = context.Queue()
-            process = context.Process(
-                target=measure, args=(case, version, args.loop_seconds, queue)
-            )
-            process.start()
-            row = queue.get()
-            process.join()
+            with ProcessPoolExecutor(1, context) as pool:
+                task = pool.submit(measure, case, version, args.loop_seconds)
+                row = task.result()
             ours = ours or row  # the first version is ours
             row['times_ours'] = row['seconds'] / ours['seconds']
             if row['value'] is not None:

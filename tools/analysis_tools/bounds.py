@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from mmengine.config import Config, ConfigDict, DictAction
 from mmengine.registry import init_default_scope
 from mmengine.utils import track_iter_progress
+from mmseg.registry import DATASETS
 
-import mmcar  # noqa: F401 (registers everything)
+from mmcar.cli import ToolError, run_tool
 from mmcar.evaluation.bounds import reference_scores
 
 
@@ -59,21 +60,20 @@ def print_table(scores: dict[str, dict[str, float]]) -> None:
     print(f'{"":30}' + ''.join(f'{key:>15}' for key in columns))
     for name, row in scores.items():
         print(f'{name:30}' + ''.join(f'{row[key]:15.4f}' for key in columns))
-    for key, value in next(iter(scores.values())).items():
-        if key.endswith('_left_out') and value:
-            print(f'{key}: {value} images')
+    for name, row in scores.items():
+        for key, value in row.items():
+            if key.endswith('_left_out') and value:
+                print(f'{name}, {key}: {value} images')
 
 
 def main() -> None:
     """Build the data set, score the samplers, print and save."""
-    from mmseg.registry import DATASETS
-
     args = parse_args()
     cfg = Config.fromfile(args.config)
     cfg.merge_from_dict(args.cfg_options or {})
     init_default_scope(cfg.get('default_scope', 'mmseg'))
     if cfg.get('test_dataloader') is None:
-        raise ValueError(f'{args.config}: no test_dataloader')
+        raise ToolError(f'{args.config} has no test_dataloader.')
     dataset = DATASETS.build(cfg.test_dataloader.dataset)
     number = min(len(dataset), args.max_images or len(dataset))
 
@@ -97,4 +97,4 @@ def main() -> None:
 
 
 if __name__ == '__main__':
-    main()
+    run_tool(main)
