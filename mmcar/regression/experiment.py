@@ -19,9 +19,10 @@ from .figures import save_figures
 from .report import format_table, write_csv
 from .training import Settings, Trained, Trainer
 
-QUICK_GRID = dict(pis=(0.9,), sigmas=(0.03,), repeats=3)
+QUICK_GRID = dict(pis=(0.5, 0.9), sigmas=(0.02,), repeats=3)
+# A larger step for fewer iterations.
 QUICK_SETTINGS = dict(
-    calibration_iters=300, calibration_batch=200, iters=1000, lr=1e-3
+    calibration_iters=500, calibration_batch=300, iters=1500, lr=5e-4
 )
 
 
@@ -76,7 +77,7 @@ def time_sequential(
         calibration_iters=settings.calibration_iters // 10,
         iters=settings.iters // 10,
     )
-    # An odd stride through both halves of the grid: with L_cal and without.
+    # Evenly from both halves of the grid: with L_cal and without.
     chosen = [runs[(i * len(runs)) // number] for i in range(number)]
     start = Seconds.now()
     for i, run in enumerate(chosen):
@@ -119,6 +120,6 @@ def run_experiment(
     write_csv(trained, out / 'regression.csv')
     (out / 'regression.md').write_text(report + '\n')
     paths = save_figures(trained, out)
-    print(f'{report}\n\nWritten to {out}: regression.csv, regression.md, ')
-    print(', '.join(path.name for path in paths))
+    names = ['regression.csv', 'regression.md', *(p.name for p in paths)]
+    print(f'{report}\n\nWritten to {out}: {", ".join(names)}')
     return trained

@@ -1,5 +1,6 @@
 """The three figures of the regression experiment."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib
@@ -9,10 +10,10 @@ matplotlib.use('Agg')
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.axes import Axes
-from matplotlib.image import AxesImage
+from matplotlib.contour import QuadContourSet
 from torch import Tensor
 
-from .data import BimodalData, branches
+from .data import BimodalData, Run, branches
 from .training import Trained
 
 COLORS = {True: '#1f6f8b', False: '#d1603d'}
@@ -36,7 +37,7 @@ def save_figures(trained: Trained, folder: Path) -> list[Path]:
         for name, make in makers.items():
             figure = make(trained)
             paths.append(folder / f'regression_{name}.png')
-            figure.savefig(paths[-1], dpi=110)
+            figure.savefig(paths[-1], dpi=90)
             plt.close(figure)
     return paths
 
@@ -106,7 +107,7 @@ def curves_figure(trained: Trained) -> plt.Figure:
 
 
 def fits_figure(trained: Trained) -> plt.Figure:
-    """Samples of median runs with L_cal over those of the worst without."""
+    """For each pi the worst run without L_cal, below the same run with it."""
     pis = sorted({run.pi for run in trained.runs})
     figure, axes = plt.subplots(
         2,
@@ -117,39 +118,38 @@ def fits_figure(trained: Trained) -> plt.Figure:
         squeeze=False,
         layout='constrained',
     )
-    for row, kind in zip(axes, (True, False), strict=True):
-        for ax, pi in zip(row, pis, strict=True):
-            index = _typical_run(trained, pi, kind)
-            image = _plot_fit(ax, trained, index)
-            run = trained.runs[index]
+    for column, pi in zip(axes.T, pis, strict=True):
+        worst = _worst_run_without(trained, pi)
+        pair = (replace(worst, calibrated=True), worst)
+        for ax, run in zip(column, pair, strict=True):
+            filled = _plot_fit(ax, trained, trained.runs.index(run))
             ax.set_title(
-                rf'{NAMES[kind]}, $\pi$ = {pi}, $\sigma$ = {run.sigma}',
+                rf'{NAMES[run.calibrated]}, $\pi$ = {pi}, '
+                rf'$\sigma$ = {run.sigma}',
                 fontsize=8,
             )
-    for ax in axes[-1]:
-        ax.set_xlabel('x')
+        column[-1].set_xlabel('x')
     for ax in axes[:, 0]:
         ax.set_ylabel('y')
     axes[0, 0].legend(loc='upper right', fontsize=7, handlelength=1.5)
     figure.colorbar(
-        image, ax=axes, label="D's probability of real", shrink=0.6, pad=0.02
+        filled, ax=axes, label="D's probability of real", shrink=0.6, pad=0.02
     )
     return figure
 
 
-def _typical_run(trained: Trained, pi: float, calibrated: bool) -> int:
-    """The run of median (with L_cal) or lowest final log-likelihood."""
-    indices = [
-        i
+def _worst_run_without(trained: Trained, pi: float) -> Run:
+    """The run without L_cal of lowest final log-likelihood."""
+    candidates = [
+        (trained.log_likelihood[-1, i].item(), i)
         for i, run in enumerate(trained.runs)
-        if (run.pi, run.calibrated) == (pi, calibrated)
+        if run.pi == pi and not run.calibrated
     ]
-    indices.sort(key=lambda i: trained.log_likelihood[-1, i].item())
-    return indices[len(indices) // 2 if calibrated else 0]
+    return trained.runs[min(candidates)[1]]
 
 
 @torch.no_grad()
-def _plot_fit(ax: Axes, trained: Trained, index: int) -> AxesImage:
+def _plot_fit(ax: Axes, trained: Trained, index: int) -> QuadContourSet:
     """One run: D's output, true branches, F, and samples of G."""
     count = len(trained.runs)
     x = torch.linspace(0, 1, 101)
@@ -158,15 +158,13 @@ def _plot_fit(ax: Axes, trained: Trained, index: int) -> AxesImage:
         g.flatten().expand(count, -1)
         for g in torch.meshgrid(x, y, indexing='xy')
     )
-    real = trained.discriminator(grid_x, grid_y)[index].sigmoid().view(101, -1)
-    image = ax.imshow(
-        real,
-        extent=(0, 1, -0.8, 0.8),
-        origin='lower',
-        aspect='auto',
+    real = trained.discriminator(grid_x, grid_y)[index].sigmoid()
+    filled = ax.contourf(
+        x,
+        y,
+        real.view(101, 101),
+        levels=torch.linspace(0, 1, 11),
         cmap='PuOr',
-        vmin=0,
-        vmax=1,
         alpha=0.6,
     )
     data = BimodalData(trained.runs, purpose='figures')
@@ -181,4 +179,4 @@ def _plot_fit(ax: Axes, trained: Trained, index: int) -> AxesImage:
         points[index], samples[index], '.', color='#b3123f', ms=2, label='G'
     )
     ax.set(xlim=(0, 1), ylim=(-0.8, 0.8))
-    return image
+    return filled

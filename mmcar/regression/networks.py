@@ -56,7 +56,9 @@ class BatchedMLP(nn.Module):
         h = torch.stack(inputs, dim=2)
         last = len(self.weights) - 1
         for i in range(last + 1):
-            weight, bias = self.weights[i][:runs], self.biases[i][:runs]
+            weight, bias = self.weights[i], self.biases[i]
+            if runs is not None:
+                weight, bias = weight[:runs], bias[:runs]
             h = torch.baddbmm(bias, h, weight)
             if i < last:
                 h = F.leaky_relu_(h, 0.01)

@@ -1,7 +1,7 @@
 """Train F, G and D of many regression runs at once."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 
 import torch
 from torch import Tensor
@@ -64,8 +64,39 @@ class Trained:
     log_likelihood: Tensor
 
 
+def adam(network: BatchedMLP, settings: Settings) -> torch.optim.Optimizer:
+    """One optimiser for the stacked weights of all runs."""
+    return torch.optim.Adam(network.parameters(), lr=settings.lr, fused=True)
+
+
+def train_calibration(
+    runs: Sequence[Run],
+    settings: Settings,
+    advance: Callable[[], None] = lambda: None,
+) -> BatchedMLP:
+    """Train F of all runs; L_ce becomes half the squared error.
+
+    F does not know whether G will be trained with L_cal, so that the two runs
+    of a pair would train the same F: it is trained once and copied.
+    """
+    keys = [replace(run, calibrated=False) for run in runs]
+    unique = sorted(set(keys), key=astuple)
+    data = BimodalData(unique, settings.seed, 'calibration')
+    network = BatchedMLP(data, 1, settings.hidden)
+    optimizer = adam(network, settings)
+    for _ in range(settings.calibration_iters):
+        x, y = data.draw(settings.calibration_batch)
+        update(optimizer, squared_error(network(x), y))
+        advance()
+    index = torch.tensor([unique.index(key) for key in keys])
+    for parameter in network.parameters():
+        parameter.data = parameter.data[index]
+        parameter.grad = None
+    return network.requires_grad_(False)
+
+
 class Trainer:
-    """Trains all runs in lockstep.
+    """Trains F at once when it is made, then G and D in lockstep.
 
     Args:
         runs: The runs; those with L_cal must come first.
@@ -88,18 +119,17 @@ class Trainer:
             runs[: self.num_calibrated], settings.seed, 'L_cal'
         )
         hidden = settings.hidden
-        self.calibration = BatchedMLP(self.data, 1, hidden)
+        self.calibration = train_calibration(runs, settings, advance)
         self.generator = BatchedMLP(self.data, 3, hidden)
         self.discriminator = BatchedMLP(self.data, 2, hidden)
         self.adversarial = AdversarialLoss()
 
     def train(self) -> Trained:
-        """Train F, then G and D."""
+        """Train G and D."""
         settings = self.settings
-        self._train_calibration()
         test_data = BimodalData(self.runs, settings.seed, 'evaluation')
-        optim_g = self._optimizer(self.generator)
-        optim_d = self._optimizer(self.discriminator)
+        optim_g = adam(self.generator, settings)
+        optim_d = adam(self.discriminator, settings)
         curve = [self.evaluate(test_data)]
         for iteration in range(1, settings.iters + 1):
             x, y = self.data.draw(settings.batch)
@@ -118,21 +148,6 @@ class Trainer:
             torch.arange(len(curve)) * settings.eval_interval,
             torch.stack(curve),
         )
-
-    def _optimizer(self, network: BatchedMLP) -> torch.optim.Optimizer:
-        return torch.optim.Adam(
-            network.parameters(), lr=self.settings.lr, fused=True
-        )
-
-    def _train_calibration(self) -> None:
-        """L_ce becomes half the squared error of F."""
-        optimizer = self._optimizer(self.calibration)
-        for _ in range(self.settings.calibration_iters):
-            x, y = self.data.draw(self.settings.calibration_batch)
-            loss = squared_error(self.calibration(x), y)
-            update(optimizer, loss)
-            self.advance()
-        self.calibration.requires_grad_(False)
 
     def _step_generator(
         self, x: Tensor, target: Tensor, optimizer: torch.optim.Optimizer
