@@ -6,7 +6,7 @@ import re
 import zipfile
 from pathlib import Path
 
-from mmengine.dist import is_main_process
+from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.fileio import LocalBackend, register_backend
 from mmengine.hooks import CheckpointHook
 from mmengine.logging import print_log
@@ -68,15 +68,19 @@ class SafeCheckpointHook(CheckpointHook):
         folder = Path(runner.work_dir)
         if self.out_dir is not None:
             folder = Path(self.out_dir) / folder.name
-        found = find_resumable_checkpoint(folder)
-        if found is None:
+        # One process decides for all: they must not resume apart.
+        choice = [None]
+        if is_main_process():
+            choice = [find_resumable_checkpoint(folder)]
+        broadcast_object_list(choice)
+        if choice[0] is None:
             runner.logger.warning(
                 f'No whole checkpoint to resume from in {folder}: training '
                 'starts at iteration 0.'
             )
             runner._resume = False
         else:
-            runner._load_from = str(found)
+            runner._load_from = str(choice[0])
 
     def before_train(self, runner: Runner) -> None:
         """Prepare the folder; clear what an interrupted write left there."""
