@@ -18,7 +18,7 @@ from mmcar.cli import ToolError, run_tool
 from mmcar.evaluation.bounds import reference_scores
 
 
-def parse_args() -> argparse.Namespace:
+def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('config', help='config with a test_dataloader')
@@ -37,7 +37,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument(
         '--cfg-options', nargs='+', action=DictAction, help='key=value ...'
     )
-    return parser.parse_args()
+    return parser.parse_args(argv)
 
 
 def conventions(evaluator: ConfigDict | list | None) -> dict:
@@ -66,9 +66,9 @@ def print_table(scores: dict[str, dict[str, float]]) -> None:
                 print(f'{name}, {key}: {value} images')
 
 
-def main() -> None:
+def main(argv: list[str] | None = None) -> None:
     """Build the data set, score the samplers, print and save."""
-    args = parse_args()
+    args = parse_args(argv)
     cfg = Config.fromfile(args.config)
     cfg.merge_from_dict(args.cfg_options or {})
     init_default_scope(cfg.get('default_scope', 'mmseg'))
