@@ -4,8 +4,9 @@ from pathlib import Path
 
 import mmseg
 from mmengine.config import Config
+from mmseg.apis import inference_model, init_model
 
-from tests.test_tools.project import run, tiny_settings, write_data
+from tests.test_tools.project import ROOT, run, tiny_settings, write_data
 
 TOOLS = Path(mmseg.__file__).parent / '.mim' / 'tools'
 
@@ -55,3 +56,13 @@ def test_trains_and_tests_a_car_model(tmp_path):
     tested = run(TOOLS / 'test.py', config, checkpoint, cwd=tmp_path)
     assert tested.returncode == 0, tested.stderr
     assert 'GED_3' in tested.stdout + tested.stderr
+
+
+def test_mmseg_inference_on_an_image_without_labels(tmp_path):
+    write_data(tmp_path, images=1, size=70)
+    config = ROOT / 'configs' / 'quickstart' / 'car_lidc-shapes.py'
+    model = init_model(str(config), device='cpu')
+    result = inference_model(model, str(tmp_path / 'images/val/0.png'))
+    assert result.pred_samples.data.shape == (16, 64, 64)
+    assert result.sample_probs.data.shape == (2, 64, 64)
+    assert result.pred_sem_seg.data.shape == (1, 64, 64)

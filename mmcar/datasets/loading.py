@@ -67,8 +67,8 @@ class LoadMultiAnnotations(BaseTransform):
     as ``gt_seg_map_<a>`` too. All are listed in ``seg_fields``, so that
     stock transforms treat them alike.
 
-    Required keys: ``seg_map_paths`` or ``seg_map_path``; optional ``img``,
-    ``label_map``, ``num_classes``. Added keys: ``gt_seg_map``,
+    Without ``seg_map_paths`` and ``seg_map_path``, nothing is done. Optional
+    keys: ``img``, ``label_map``, ``num_classes``. Added keys: ``gt_seg_map``,
     ``gt_seg_map_<a>``, ``seg_fields``.
 
     Args:
@@ -92,6 +92,8 @@ class LoadMultiAnnotations(BaseTransform):
 
     def transform(self, results: dict) -> dict:
         """Add the label maps (H, W) uint8."""
+        if not {'seg_map_paths', 'seg_map_path'} & set(results):
+            return results  # an image alone, as MMSeg's inferencers give it
         paths = results.get('seg_map_paths') or [results['seg_map_path']]
         drawn = np.random.randint(len(paths)) if self.draw else None
         needed = paths if drawn is None or self.keep_all else [paths[drawn]]

@@ -54,3 +54,9 @@ def test_wrong_caches_are_named(tmp_path):
     np.save(tmp_path / 'train/x.npy', -np.ones((5, 4, 6)))
     with pytest.raises(ValueError, match='expected probabilities'):
         load(results_for(tmp_path))
+
+
+def test_an_image_without_labels_passes():
+    load = TRANSFORMS.build(dict(type='LoadMultiAnnotations', draw=False))
+    results = {'img_path': 'x.png'}
+    assert load(dict(results)) == results
