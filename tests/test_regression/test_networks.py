@@ -11,9 +11,9 @@ def single(network, index):
     """One run as an ordinary torch network."""
     layers = []
     for weight, bias in zip(network.weights, network.biases, strict=True):
-        linear = nn.Linear(weight.shape[1], weight.shape[2])
-        linear.weight.data = weight[index].T.detach().clone()
-        linear.bias.data = bias[index, 0].detach().clone()
+        linear = nn.Linear(weight.shape[2], weight.shape[1])
+        linear.weight.data = weight[index].detach().clone()
+        linear.bias.data = bias[index, :, 0].detach().clone()
         layers += [linear, nn.LeakyReLU(0.01)]
     return nn.Sequential(*layers[:-1])
 
@@ -53,7 +53,7 @@ def test_one_adam_is_many():
 def test_initial_weights_have_the_range_of_linear_layers():
     network = BatchedMLP(BimodalData(RUNS), in_features=1, hidden=16)
     for weight in network.weights:
-        bound = weight.shape[1] ** -0.5
+        bound = weight.shape[2] ** -0.5
         assert 0.8 * bound < weight.abs().max() <= bound
     first, second = network.weights[1][:2]
     assert not torch.equal(first, second)  # two repeats
