@@ -48,6 +48,7 @@ def check_sample(record: Mapping, ignore_index: int = 255) -> SampleReport:
                 path,
                 label_map=record.get('label_map'),
                 num_classes=record.get('num_classes'),
+                flips=record.get('flips', ()),
                 ignore_index=ignore_index,
                 shape=shape,
             )
@@ -104,7 +105,7 @@ def list_records(dataset: BaseDataset) -> tuple[list[dict], list[Problem]]:
 
 
 def check_splits(splits: Mapping[str, Sequence[Mapping]]) -> list[Problem]:
-    """Find images and patients that are in more than one split.
+    """Find images and patients that are in more than one place.
 
     Args:
         splits: Records of each split; two splits with the very same images
@@ -113,9 +114,15 @@ def check_splits(splits: Mapping[str, Sequence[Mapping]]) -> list[Problem]:
     Returns:
         The problems.
     """
-    distinct = {}
+    problems, distinct = [], {}
     for name, records in splits.items():
-        distinct.setdefault(frozenset(r['img_path'] for r in records), name)
+        counts = Counter(r['img_path'] for r in records)
+        problems += [
+            (path, f'listed {count} times in {name}; expected once')
+            for path, count in counts.items()
+            if count > 1
+        ]
+        distinct.setdefault(frozenset(counts), name)
     splits = {name: splits[name] for name in distinct.values()}
     images, patients = Counter(), defaultdict(dict)
     for name, records in splits.items():
@@ -125,7 +132,7 @@ def check_splits(splits: Mapping[str, Sequence[Mapping]]) -> list[Problem]:
                 patients[record['patient']].setdefault(
                     name, record['img_path']
                 )
-    problems = [
+    problems += [
         (path, f'listed in {count} splits; expected one')
         for path, count in images.items()
         if count > 1

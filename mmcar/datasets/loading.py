@@ -102,6 +102,7 @@ class LoadMultiAnnotations(BaseTransform):
                 path,
                 label_map=results.get('label_map'),
                 num_classes=results.get('num_classes'),
+                flips=results.get('flips', ()),
                 ignore_index=self.ignore_index,
                 shape=results.get('ori_shape'),
                 backend_args=self.backend_args,

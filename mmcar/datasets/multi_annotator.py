@@ -1,31 +1,22 @@
 """Data sets in which several annotators labelled each image."""
 
-import csv
 import os.path as osp
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import PurePosixPath
+from collections.abc import Callable, Sequence
 
 import mmengine
 import mmengine.fileio as fileio
 from mmseg.datasets import BaseSegDataset
 from mmseg.registry import DATASETS
 
+from .label_index import group_annotations, read_index
 from .transforms import check_flips
 
 IMAGE_SUFFIXES = ('.png', '.jpg', '.jpeg', '.bmp', '.tif', '.tiff')
 
 Problem = tuple[str, str]
 """A file and what is wrong with it."""
-
-
-def natural_key(name: str) -> list:
-    """Sort key that puts ``a10`` after ``a9``."""
-    return [
-        int(part) if part.isdigit() else part
-        for part in re.split(r'(\d+)', name)
-    ]
 
 
 def raise_problems(problems: Sequence[Problem], what: str) -> None:
@@ -38,26 +29,6 @@ def raise_problems(problems: Sequence[Problem], what: str) -> None:
             f'{what}: {len(problems)} problems\n{shown}{rest}\n'
             'tools/analysis_tools/check_dataset.py lists all of them'
         )
-
-
-def group_annotations(files: Iterable[str]) -> dict[str, list[str]]:
-    """Sort label files by the image they belong to.
-
-    Args:
-        files: Paths relative to the annotation folder, in any mixture of
-            ``<stem>/<annotator>.png``, ``<stem>_l<number>.png`` and, for a
-            single annotator, ``<stem>.png``.
-
-    Returns:
-        For each stem (with its folders, if any) the files in natural order.
-    """
-    groups = defaultdict(list)
-    for file in sorted(files, key=natural_key):
-        path = PurePosixPath(file)
-        stem = path.with_suffix('').as_posix()
-        groups[path.parent.as_posix()].append(file)
-        groups[re.sub(r'_l\d+$', '', stem)].append(file)
-    return groups
 
 
 @DATASETS.register_module()
@@ -150,30 +121,37 @@ class MultiAnnotatorDataset(BaseSegDataset):
         Returns:
             One record per image, sorted by path, and the problems found.
         """
-        img_dir = self.data_prefix['img_path']
-        ann_dir = self.data_prefix.get('seg_map_path')
         if self.ann_file.endswith(('.csv', '.json')):
-            pairs = self._read_index()
-            if not ann_dir:
+            pairs, problems = read_index(self.ann_file), []
+            if not self.data_prefix.get('seg_map_path'):
                 pairs = [(image, None) for image, _ in pairs]
         else:
-            images = self._list(img_dir, self.img_suffix)
-            if self.ann_file:
-                images = self._select(images)
-            groups = (
-                group_annotations(self._list(ann_dir, ('.png',)))
-                if ann_dir
-                else None
-            )
-            pairs = [
-                (image, groups and groups.get(osp.splitext(image)[0], []))
-                for image in images
-            ]
-        problems = self._find_problems(pairs)
-        if not pairs:
-            problems.append((img_dir, f'no images {self.img_suffix}'))
+            pairs, problems = self._match_files()
+        problems += self._find_problems(pairs)
         records = [self._record(*pair) for pair in pairs]
         return sorted(records, key=lambda r: r['img_path']), problems
+
+    def _match_files(self) -> tuple[list[tuple], list[Problem]]:
+        """Pair the files of the image folder with those of the labels."""
+        img_dir = self.data_prefix['img_path']
+        ann_dir = self.data_prefix.get('seg_map_path')
+        images, problems = self._list(img_dir, self.img_suffix), []
+        if self.ann_file:
+            images, problems = self._select(images)
+        if not ann_dir:
+            return [(image, None) for image in images], problems
+        files = self._list(ann_dir, ('.png',))
+        groups = group_annotations(files)
+        pairs = [(i, groups.get(osp.splitext(i)[0], [])) for i in images]
+        if not self.ann_file:
+            used = {file for _, labels in pairs for file in labels}
+            what = f'no image of it; expected one in {img_dir}'
+            problems += [
+                (osp.join(ann_dir, file), what)
+                for file in files
+                if file not in used
+            ]
+        return pairs, problems
 
     def _list(self, folder: str, suffixes: tuple[str, ...]) -> list[str]:
         if not fileio.isdir(folder, backend_args=self.backend_args):
@@ -191,7 +169,7 @@ class MultiAnnotatorDataset(BaseSegDataset):
             )
         )
 
-    def _select(self, images: list[str]) -> list[str]:
+    def _select(self, images: list[str]) -> tuple[list[str], list[Problem]]:
         """The images whose stems the text file lists, in its order."""
         if not osp.isfile(self.ann_file):
             raise FileNotFoundError(f'{self.ann_file}: no such ann_file')
@@ -200,33 +178,15 @@ class MultiAnnotatorDataset(BaseSegDataset):
             by_stem[osp.splitext(image)[0]].append(image)
         lines = mmengine.list_from_file(self.ann_file)
         stems = [line.strip() for line in lines if line.strip()]
-        # A stem without an image stays, and is found when it is read.
-        return [
-            image
+        problems = [
+            (
+                osp.join(self.data_prefix['img_path'], stem),
+                f'no image {self.img_suffix}, but {self.ann_file} lists it',
+            )
             for stem in stems
-            for image in by_stem.get(stem, [stem + self.img_suffix[0]])
+            if stem not in by_stem
         ]
-
-    def _read_index(self) -> list[tuple[str, list[str]]]:
-        if not osp.isfile(self.ann_file):
-            raise FileNotFoundError(f'{self.ann_file}: no such ann_file')
-        try:
-            if self.ann_file.endswith('.json'):
-                return [
-                    (entry['image'], list(entry['annotations']))
-                    for entry in mmengine.load(self.ann_file)
-                ]
-            groups = defaultdict(list)
-            with open(self.ann_file, newline='') as file:
-                for row in csv.DictReader(file):
-                    groups[row['image']] += filter(None, [row['annotation']])
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(
-                f'{self.ann_file}: {error!r}; expected CSV columns '
-                "'image' and 'annotation', or a JSON list of objects with "
-                "'image' and 'annotations'"
-            ) from error
-        return list(groups.items())
+        return [i for stem in stems for i in by_stem.get(stem, [])], problems
 
     def _find_problems(self, pairs: Sequence[tuple]) -> list[Problem]:
         img_dir = self.data_prefix['img_path']
@@ -237,10 +197,18 @@ class MultiAnnotatorDataset(BaseSegDataset):
             if labels is not None and not labels
         ]
         problems += [
+            (osp.join(img_dir, image), f'label map {file} is listed twice')
+            for image, labels in pairs
+            for file, n in Counter(labels or ()).items()
+            if n > 1
+        ]
+        problems += [
             (osp.join(img_dir, stem), f'{n} images of this stem; expected one')
             for stem, n in stems.items()
             if n > 1
         ]
+        if not pairs:
+            problems.append((img_dir, f'no images {self.img_suffix}'))
         return problems
 
     def _record(self, image: str, labels: Sequence[str] | None) -> dict:

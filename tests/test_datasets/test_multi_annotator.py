@@ -104,6 +104,28 @@ def test_missing_and_empty_annotators_are_named(tmp_path):
     assert 'c.png' in str(error.value)
 
 
+def test_label_maps_without_an_image_are_named(tmp_path):
+    root = make_set(tmp_path)
+    (root / 'images/train/a.png').unlink()
+    with pytest.raises(ValueError, match=r'a/r0\.png: no image') as error:
+        build(root)
+    assert 'a/r1.png' in str(error.value) and '2 problems' in str(error.value)
+    (root / 'split.txt').write_text('b\n')
+    assert len(build(root, ann_file='split.txt')) == 1
+    (root / 'split.txt').write_text('b\na\n')
+    with pytest.raises(ValueError, match=r'train/a: no image .*split\.txt'):
+        build(root, ann_file='split.txt')
+
+
+def test_files_may_not_hold_twins(tmp_path):
+    """Class 1 is the twin of class 0, and drawn: no file has it."""
+    meta = {'classes': 'ab', 'flips': ((0, 1, 0.25),)}
+    root = make_set(tmp_path, ('a',), (1,), 'single')
+    data = build(root, metainfo=meta, pipeline=ALL)
+    with pytest.raises(ValueError, match=r'a\.png: ids \[1\].*twins \[1\]'):
+        data[0]
+
+
 def test_two_images_of_one_stem_are_refused(tmp_path):
     root = make_set(tmp_path)
     write(root / 'images/train/a.jpg', np.zeros((12, 16, 3), np.uint8))
@@ -167,6 +189,16 @@ def test_missing_folder_and_classes_are_explained(tmp_path):
     [
         ('i.csv', 'picture,mask\na.png,a/r1.png\n', r"i\.csv: KeyError\('im"),
         ('i.csv', 'image,annotation\na.png\n', r'a\.png: no label map'),
+        (
+            'i.csv',
+            'image,annotation\na.png,a/r1.png\na.png,a/r1.png\n',
+            r'a\.png: label map a/r1\.png is listed twice',
+        ),
+        (
+            'i.json',
+            '[{"image": "a.png", "annotations": "a/r1.png"}]',
+            r"i\.json: .*'a/r1\.png' of a\.png is no list",
+        ),
         ('i.json', '[{"image": "a.png"}]', r'i\.json: KeyError.*expected'),
         ('i.json', '[{"image": ', r'i\.json: JSONDecodeError'),
     ],

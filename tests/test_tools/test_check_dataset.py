@@ -96,6 +96,19 @@ def test_same_images_in_train_and_test(tmp_path, capsys):
     assert code == 1 and 'listed in 2 splits' in out
 
 
+def test_split_listed_twice(tmp_path, capsys):
+    make_set(tmp_path)
+    config = write_config(tmp_path, ('train',))
+    with open(config, 'a') as file:
+        file.write(
+            "train_dataloader['dataset'] = dict(type='ConcatDataset', "
+            "datasets=[train_dataloader['dataset']] * 2)\n"
+        )
+    code, out = check(config, capsys)
+    assert code == 1 and 'listed 2 times in train; expected once' in out
+    assert '2 files with problems' in out
+
+
 def test_missing_folder_is_one_problem(tmp_path, capsys):
     make_set(tmp_path)
     code, out = check(write_config(tmp_path, ('train', 'val')), capsys)
