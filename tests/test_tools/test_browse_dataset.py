@@ -1,5 +1,8 @@
 import cv2
 import numpy as np
+import pytest
+
+from mmcar.cli import ToolError
 
 from ..test_datasets.samples import make_set
 from .scripts import load_script
@@ -29,6 +32,13 @@ train_dataloader['dataset']['pipeline'] = [
         height, width = cv2.imread(str(picture)).shape[:2]
         assert (height, width) == (12, 16 * (2 + annotators))
     assert 'thing' in page
+
+
+def test_wrong_split_is_explained(tmp_path):
+    config = write_config(tmp_path, ('train',))
+    tool = load_script('analysis_tools/browse_dataset.py')
+    with pytest.raises(ToolError, match='has no trian_dataloader'):
+        tool.main([config, str(tmp_path), '--split', 'trian'])
 
 
 def test_colours_of_labels():

@@ -209,3 +209,34 @@ def test_cityscapes_is_shrunk_to_train_ids(tmp_path, capsys):
     assert image.shape == (32, 64, 3) and (image == 99).all()
     with pytest.raises(SystemExit, match='unpack'):
         tool.main([str(tmp_path / 'none'), str(out)])
+    with pytest.raises(SystemExit):
+        tool.main([str(root), str(out), '--splits', 'val', 'val'])
+    assert 'expected each split once' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ('broken', 'value', 'message'),
+    [
+        (
+            'leftImg8bit/val/ulm/u_leftImg8bit.png',
+            b'\x89PNG',
+            'not a readable',
+        ),
+        ('gtFine/val/ulm/u_gtFine_labelIds.png', None, 'no such file'),
+        ('gtFine/val/ulm/u_gtFine_labelIds.png', b'', 'not a readable'),
+    ],
+)
+def test_broken_cityscapes_is_named(tmp_path, broken, value, message):
+    root = tmp_path / 'raw'
+    zeros = np.zeros((8, 16), np.uint8)
+    write(root / 'leftImg8bit/val/ulm/u_leftImg8bit.png', zeros)
+    write(root / 'gtFine/val/ulm/u_gtFine_labelIds.png', zeros)
+    if value is None:
+        (root / broken).unlink()
+    else:
+        (root / broken).write_bytes(value)
+    tool = load_script('dataset_converters/cityscapes24.py')
+    with pytest.raises((ValueError, FileNotFoundError), match=message) as e:
+        tool.main([str(root), str(tmp_path / 'out'), '--splits', 'val'])
+    assert broken in str(e.value)
+    assert not list((tmp_path / 'out').rglob('*.png'))

@@ -19,7 +19,7 @@ from mmengine.registry import init_default_scope
 from mmseg.registry import DATASETS
 from rich.progress import track
 
-from mmcar.cli import run_tool
+from mmcar.cli import ToolError, run_tool
 from mmcar.datasets.converting import write_file, write_png
 
 PAGE = """<!DOCTYPE html>
@@ -42,7 +42,10 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument('--num', type=int, default=20, help='images to draw')
     parser.add_argument('--seed', type=int, default=0)
     parser.add_argument('--cfg-options', nargs='+', action=DictAction)
-    return parser.parse_args(argv)
+    args = parser.parse_args(argv)
+    if args.num <= 0:
+        parser.error(f'--num {args.num}: expected a positive number')
+    return args
 
 
 def paint(
@@ -87,9 +90,12 @@ def main(argv: list[str] | None = None) -> None:
     args = parse_args(argv)
     config = Config.fromfile(args.config)
     config.merge_from_dict(args.cfg_options or {})
+    loader = config.get(f'{args.split}_dataloader')
+    if loader is None:
+        raise ToolError(f'{args.config} has no {args.split}_dataloader.')
     init_default_scope('mmseg')
     np.random.seed(args.seed)
-    dataset = DATASETS.build(config[f'{args.split}_dataloader'].dataset)
+    dataset = DATASETS.build(loader.dataset)
     palette = np.array(dataset.metainfo['palette'], np.uint8)
     # Spread over the set, whose neighbours are often slices of one nodule.
     picked = np.linspace(0, len(dataset) - 1, min(args.num, len(dataset)))

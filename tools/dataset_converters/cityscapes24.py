@@ -38,7 +38,12 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument('out_dir', type=Path)
     parser.add_argument('--height', type=int, default=256)
     parser.add_argument('--splits', nargs='+', default=['train', 'val'])
-    return parser.parse_args(argv)
+    args = parser.parse_args(argv)
+    if len(set(args.splits)) < len(args.splits):
+        parser.error(f'--splits {args.splits}: expected each split once')
+    if args.height <= 0:
+        parser.error(f'--height {args.height}: expected a positive number')
+    return args
 
 
 def convert_image(
