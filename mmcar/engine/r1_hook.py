@@ -12,14 +12,18 @@ from .distributed import unwrap_model
 
 
 def r1_penalty(
-    discriminator: nn.Module, image: Tensor, real: Tensor
+    discriminator: nn.Module,
+    image: Tensor,
+    real: Tensor,
+    mask: Tensor | None = None,
 ) -> Tensor:
     """Mean squared norm of the gradient of D's logits at real inputs.
 
     Args:
         discriminator: D, without a distributed wrapper.
         image: Images (B, C, H, W).
-        real: Masked one-hot label maps (B, K, H, W).
+        real: One-hot label maps (B, K, H, W).
+        mask: 1 where the labels are known (B, 1, H, W); None for all.
 
     Returns:
         Scalar: mean over the batch of ``||d D(x, y) / d (x, y)||^2``. D's
@@ -31,7 +35,7 @@ def r1_penalty(
             tensor.detach().float().requires_grad_(True)
             for tensor in (image, real)
         ]
-        logits = discriminator(*inputs)
+        logits = discriminator(*inputs, mask)
         grads = torch.autograd.grad(logits.sum(), inputs, create_graph=True)
         return sum(
             grad.square().flatten(1).sum(dim=1) for grad in grads
@@ -76,6 +80,7 @@ class R1Hook(Hook):
         discriminator: nn.Module,
         image: Tensor,
         real: Tensor,
+        mask: Tensor,
     ) -> dict[str, Tensor]:
         # Counted by the schedule, not by a counter, so that a resumed run
         # regularises the same updates.
@@ -84,5 +89,5 @@ class R1Hook(Hook):
             return {}
         # The loss it is added to went through the wrapper, which therefore
         # synchronises the gradient of the sum.
-        penalty = r1_penalty(unwrap_model(discriminator), image, real)
+        penalty = r1_penalty(unwrap_model(discriminator), image, real, mask)
         return dict(loss_r1=self.weight * self.interval * penalty)

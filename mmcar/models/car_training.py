@@ -185,9 +185,8 @@ class CARTraining:
                 loss_disc=self.loss_adv.discriminator(real_logits, fake_logits)
             )
         for regularize in self.discriminator_regularizers:
-            losses.update(
-                regularize(self.discriminator, batch.image, batch.real)
-            )
+            inputs = batch.image, batch.real, batch.mask
+            losses.update(regularize(self.discriminator, *inputs))
         self._update(optim, losses, log)
         right = (real_logits > 0).float().mean()
         right = right + (fake_logits < 0).float().mean()

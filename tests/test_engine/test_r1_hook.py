@@ -15,7 +15,8 @@ class Critic(nn.Module):
         self.a = nn.Parameter(torch.tensor(0.7))
         self.b = nn.Parameter(torch.tensor(-0.4))
 
-    def forward(self, image, label):
+    def forward(self, image, label, mask=None):
+        label = label if mask is None else label * mask
         return (self.a * image**2 + self.b * image * label).sum((1, 2, 3))
 
 
@@ -42,13 +43,27 @@ def test_penalty_equals_the_formula():
     assert not image.requires_grad
 
 
+def test_ignored_pixels_are_not_penalised():
+    critic = Critic()
+    image, label = inputs()
+    mask = torch.ones(3, 1, 4, 4)
+    mask[:, :, 0] = 0
+    outside = (critic.b * image[:, :, 0]) ** 2  # what the label's rows add
+    by_image = (2 * critic.a * image + critic.b * label * mask) ** 2
+    by_label = (critic.b * image) ** 2
+    expected = (by_image.sum() + by_label.sum() - outside.sum()) / 3
+    torch.testing.assert_close(
+        r1_penalty(critic, image, label, mask), expected
+    )
+
+
 def test_full_precision_under_autocast_and_no_grad():
     seen = []
 
     class Spy(Critic):
-        def forward(self, image, label):
+        def forward(self, image, label, mask=None):
             seen.append((image.dtype, torch.is_autocast_enabled('cpu')))
-            return super().forward(image, label)
+            return super().forward(image, label, mask)
 
     image, label = inputs()
     with torch.autocast('cpu', dtype=torch.bfloat16), torch.no_grad():
@@ -74,7 +89,7 @@ def test_lazy_penalty_follows_the_updates_of_d():
     plain = r1_penalty(critic, *pair)
     due = []
     for runner.iter in range(20):
-        losses = regularize(critic, *pair)
+        losses = regularize(critic, *pair, None)
         if losses:
             due.append(runner.iter)
             torch.testing.assert_close(losses['loss_r1'], 8.0 * plain)
