@@ -51,8 +51,11 @@ $(ONEDL_VENV)/.mmcar-ready: $(PINS)
 quickstart: setup  ## Data, training, test and figures in minutes on a CPU
 	@$(RUN) tools/quickstart.py
 
-experiments: setup  ## Run every experiment of docs/results.md (hours)
-	@$(RUN) tools/experiments.py
+experiments: setup  ## Run all experiments in the background (hours)
+	@mkdir -p work_dirs/experiments
+	@nohup $(RUN) tools/experiments.py >> work_dirs/experiments/log.txt 2>&1 &
+	@echo 'Running in the background; a second call goes on where one stopped.'
+	@echo 'Progress: tail -f work_dirs/experiments/log.txt'
 
 test: setup  ## Run the tests
 	@$(RUN) $(PYTEST)
