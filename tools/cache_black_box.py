@@ -1,0 +1,103 @@
+"""Predict once with a black box, and train on its predictions many times.
+
+Example::
+
+    python tools/cache_black_box.py CONFIG CHECKPOINT data/camvid_probs \
+        data/camvid/train data/camvid/val
+
+Writes OUT_DIR/<folder>/<stem>.npy, (classes, height, width), for every image:
+what LoadBlackBoxProbs and CachedBlackBox take. Run it again after an
+interruption: it goes on.
+"""
+
+import argparse
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from mmengine.device import get_device
+from mmengine.registry import init_default_scope
+from rich.progress import track
+
+from mmcar.cli import ToolError, run_tool
+from mmcar.datasets.converting import claim_folder, write_file
+from mmcar.datasets.files import read_image
+from mmcar.datasets.multi_annotator import IMAGE_SUFFIXES
+from mmcar.models import BlackBox
+
+
+def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument('config', help="MMSeg config, or 'mmseg::...'")
+    parser.add_argument('checkpoint', help="file, URL or 'pretrained'")
+    parser.add_argument('out_dir', type=Path)
+    parser.add_argument(
+        'images', type=Path, nargs='+', help='folders, searched to any depth'
+    )
+    parser.add_argument(
+        '--dtype',
+        choices=('float16', 'uint8'),
+        default='float16',
+        help='uint8: steps of 1/255, half the space',
+    )
+    return parser.parse_args(argv)
+
+
+def match_files(folders: Sequence[Path], out_dir: Path) -> dict[Path, Path]:
+    """The images by the files of their predictions."""
+    images = {}
+    for folder in folders:
+        files = sorted(folder.rglob('*'))
+        found = [f for f in files if f.suffix.lower() in IMAGE_SUFFIXES]
+        if not found:
+            raise ToolError(f'{folder}: no images {IMAGE_SUFFIXES}')
+        for path in found:
+            # LoadBlackBoxProbs knows an image by its folder and stem.
+            name = path.absolute().parent.name
+            target = out_dir / name / f'{path.stem}.npy'
+            if target in images:
+                raise ToolError(
+                    f'{path} and {images[target]} would both become {target}; '
+                    'expected another folder or stem'
+                )
+            images[target] = path
+    return images
+
+
+def predict(black_box: BlackBox, path: Path, dtype: str) -> bytes:
+    """The content of one file."""
+    image = read_image(str(path)).transpose(2, 0, 1)[None].astype(np.float32)
+    image = torch.tensor(image, device=get_device())
+    probs = black_box(image)[0].cpu().numpy()
+    if dtype == 'uint8':
+        probs = np.round(probs * 255)
+    buffer = io.BytesIO()
+    np.save(buffer, probs.astype(dtype))
+    return buffer.getvalue()
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Predict, from the command line."""
+    args = parse_args(argv)
+    images = match_files(args.images, args.out_dir)
+    init_default_scope('mmseg')
+    black_box = BlackBox(config=args.config, checkpoint=args.checkpoint)
+    black_box.to(get_device())
+    settings = {key: vars(args)[key] for key in ('config', 'checkpoint')}
+    claim_folder(args.out_dir, {**settings, 'dtype': args.dtype})
+    todo = {t: path for t, path in images.items() if not t.is_file()}
+    for target, path in track(todo.items(), description='Images'):
+        write_file(target, predict(black_box, path, args.dtype))
+    print(
+        f'{len(images)} predictions of {black_box.num_classes} classes in '
+        f'{args.out_dir}, {len(todo)} of them written now'
+    )
+
+
+if __name__ == '__main__':
+    run_tool(main)
