@@ -15,8 +15,10 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
+import mmcv
 import numpy as np
 import torch
+import torch.nn.functional as F
 from mmengine.device import get_device
 from mmengine.registry import init_default_scope
 from rich.progress import track
@@ -38,6 +40,13 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument('out_dir', type=Path)
     parser.add_argument(
         'images', type=Path, nargs='+', help='folders, searched to any depth'
+    )
+    parser.add_argument(
+        '--size',
+        type=int,
+        nargs=2,
+        metavar=('HEIGHT', 'WIDTH'),
+        help='at which the black box sees the images; default: their own',
     )
     parser.add_argument(
         '--dtype',
@@ -69,11 +78,17 @@ def match_files(folders: Sequence[Path], out_dir: Path) -> dict[Path, Path]:
     return images
 
 
-def predict(black_box: BlackBox, path: Path, dtype: str) -> bytes:
+def predict(
+    black_box: BlackBox, path: Path, size: Sequence[int] | None, dtype: str
+) -> bytes:
     """The content of one file."""
-    image = read_image(str(path)).transpose(2, 0, 1)[None].astype(np.float32)
-    image = torch.tensor(image, device=get_device())
-    probs = black_box(image)[0].cpu().numpy()
+    image = read_image(str(path))
+    height, width = size or image.shape[:2]
+    seen = mmcv.imresize(image, (width, height)).astype(np.float32)
+    seen = torch.tensor(seen.transpose(2, 0, 1)[None], device=get_device())
+    probs = black_box(seen)
+    probs = F.interpolate(probs, image.shape[:2], mode='bilinear')
+    probs = probs[0].cpu().numpy()
     if dtype == 'uint8':
         probs = np.round(probs * 255)
     buffer = io.BytesIO()
@@ -88,11 +103,12 @@ def main(argv: list[str] | None = None) -> None:
     init_default_scope('mmseg')
     black_box = BlackBox(config=args.config, checkpoint=args.checkpoint)
     black_box.to(get_device())
-    settings = {key: vars(args)[key] for key in ('config', 'checkpoint')}
-    claim_folder(args.out_dir, {**settings, 'dtype': args.dtype})
+    keys = ('config', 'checkpoint', 'size', 'dtype')
+    claim_folder(args.out_dir, {key: vars(args)[key] for key in keys})
     todo = {t: path for t, path in images.items() if not t.is_file()}
     for target, path in track(todo.items(), description='Images'):
-        write_file(target, predict(black_box, path, args.dtype))
+        content = predict(black_box, path, args.size, args.dtype)
+        write_file(target, content)
     print(
         f'{len(images)} predictions of {black_box.num_classes} classes in '
         f'{args.out_dir}, {len(todo)} of them written now'

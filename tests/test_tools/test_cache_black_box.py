@@ -89,6 +89,19 @@ def test_files_hold_what_mmseg_predicts(project, tmp_path, dtype):
         )
 
 
+def test_size_is_that_of_the_files(project, tmp_path):
+    file = cache(project, tmp_path, '--size', '24', '32')[0]
+    large = np.load(file)
+    assert large.shape == (3, 12, 16)
+    np.testing.assert_allclose(large.sum(0), 1, atol=2e-3)
+    project[2] = str(tmp_path / 'own')
+    load_script('cache_black_box.py').main(
+        [*project, str(tmp_path / 'images')]
+    )
+    own = np.load(tmp_path / 'own/train/a.npy')
+    assert 0 < np.abs(large - own).max() < 0.5
+
+
 def test_it_goes_on_after_an_interruption(project, tmp_path, capsys):
     whole = {f: f.read_bytes() for f in cache(project, tmp_path)}
     first, second, third = whole
