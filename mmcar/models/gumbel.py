@@ -77,11 +77,16 @@ class SharedGumbel(nn.Module):
         z = z.unflatten(-1, (self.num_classes, -1))  # (S, B, K, 1 or 2R)
         if self.frequencies is None:
             return gumbel_from_normal(z[..., None])
-        waves = self._waves(size)  # (2R, H * W)
-        return gumbel_from_normal((z @ waves).unflatten(-1, size))
+        # Half precision would shift the marginals, and has no log_ndtr.
+        with torch.autocast(z.device.type, enabled=False):
+            field = z @ self._waves(size)  # (S, B, K, H * W)
+        return gumbel_from_normal(field.unflatten(-1, size))
 
     def _waves(self, size: tuple[int, int]) -> Tensor:
-        """Cosine and sine of R plane waves, of unit sum of squares."""
+        """Cosines and sines of R plane waves (2R, H * W).
+
+        At every pixel the sum of their squares is 1.
+        """
         rows, columns = (
             torch.arange(n, device=self.frequencies.device) for n in size
         )

@@ -21,7 +21,8 @@ class LatentUNet(RefinementUNet):
     def encode(self, image: Tensor, log_probs: Tensor) -> UNetFeatures:
         """Encode as :class:`RefinementUNet` does, plus mean and logvar."""
         features, bottom = self._encode(image, log_probs)
-        mean, logvar = self.code(bottom.mean((2, 3))).chunk(2, dim=1)
+        code = self.code(bottom.mean((2, 3))).float()
+        mean, logvar = code.chunk(2, dim=1)
         # Without a prior in the loss nothing else bounds the variance.
         return features._replace(mean=mean, logvar=logvar.clamp(-16, 16))
 

@@ -51,6 +51,14 @@ def test_field_has_unit_variance_and_the_asked_correlation():
     assert (covariance - wanted)[near].abs().max() < 0.1
 
 
+def test_field_keeps_full_precision_under_autocast():
+    gumbel = SharedGumbel(3, correlation_length=4.0)
+    z = torch.randn(2, 1, gumbel.noise_size)
+    plain = gumbel(z, (6, 7))
+    with torch.autocast('cpu', torch.bfloat16):
+        assert torch.equal(gumbel(z, (6, 7)), plain)
+
+
 def test_field_does_not_depend_on_image_size():
     gumbel = SharedGumbel(2, correlation_length=5.0)
     z = torch.randn(1, 1, gumbel.noise_size)
