@@ -32,7 +32,8 @@ class CARTraining:
     """The training half of :class:`CARSegmentor`.
 
     It uses the segmentor's ``decode_head``, ``discriminator``, losses and
-    ``train_cfg``, and keeps nothing between two steps.
+    ``train_cfg``, and keeps nothing between two steps. Under mixed precision
+    the networks run in it, the losses do not: they sum over many pixels.
     """
 
     def train_step(
@@ -94,7 +95,7 @@ class CARTraining:
             optim = optims['calibration']
             with optim.optim_context(self.decode_head.calibration):
                 log_probs = self.decode_head.calibrate(*inputs)
-                losses = dict(loss_ce=self._calibration_loss(batch, log_probs))
+            losses = dict(loss_ce=self._calibration_loss(batch, log_probs))
             self._update(optim, losses, log)
             return log_probs.detach()
         if optims.keys() & {'generator', 'discriminator'}:
@@ -112,8 +113,7 @@ class CARTraining:
         with _frozen(unwrap_model(self.discriminator)):
             with optim.optim_context(self.decode_head.generator):
                 samples, fake = self._draw_samples(batch, log_probs)
-                losses = self._generator_losses(samples)
-            self._update(optim, losses, log)
+            self._update(optim, self._generator_losses(samples), log)
         return fake
 
     def _generator_losses(self, samples: SampleBatch) -> dict[str, Tensor]:
@@ -144,7 +144,7 @@ class CARTraining:
         samples = SampleBatch(
             mean=sum(sums) / number,
             samples=torch.cat(kept) if keep else None,
-            fake_logits=torch.cat(logits),
+            fake_logits=torch.cat(logits).float(),
             log_probs=log_probs,
             label=batch.label,
             labels=batch.labels(),
@@ -180,17 +180,13 @@ class CARTraining:
         with optim.optim_context(self.discriminator):
             maps = torch.cat([batch.real, fake.to(batch.real.dtype)])
             logits = self.discriminator(batch.image, maps, batch.mask)
-            real_logits, fake_logits = logits.chunk(2)
-            losses = dict(
-                loss_disc=self.loss_adv.discriminator(real_logits, fake_logits)
-            )
+        logits = logits.float().chunk(2)  # of real and of fake maps
+        losses = dict(loss_disc=self.loss_adv.discriminator(*logits))
         for regularize in self.discriminator_regularizers:
             inputs = batch.image, batch.real, batch.mask
             losses.update(regularize(self.discriminator, *inputs))
         self._update(optim, losses, log)
-        right = (real_logits > 0).float().mean()
-        right = right + (fake_logits < 0).float().mean()
-        log['d_acc'] = right.detach() / 2
+        log['d_acc'] = self.loss_adv.accuracy(*logits)
 
     def _update(self, optim: OptimWrapper, losses: dict, log: dict) -> None:
         """Step one optimiser, unless a loss says not to."""

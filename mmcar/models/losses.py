@@ -253,6 +253,13 @@ class AdversarialLoss(nn.Module):
             fake = 0.5 * fake_logits.square()
         return real.mean() + fake.mean()
 
+    @torch.no_grad()
+    def accuracy(self, real_logits: Tensor, fake_logits: Tensor) -> Tensor:
+        """Share of logits on the right side of what D takes for undecided."""
+        middle = 0.5 if self.mode == 'least_squares' else 0.0
+        real = (real_logits > middle).float().mean()
+        return (real + (fake_logits < middle).float().mean()) / 2
+
     def forward(self, batch: SampleBatch) -> Tensor:
         """Return G's weighted loss over all M samples, a scalar."""
         logits = batch.require('fake_logits', self)

@@ -260,6 +260,19 @@ class TestAdversarial:
         assert total.isfinite() and logits.grad.isfinite().all()
 
 
+@pytest.mark.parametrize(
+    ('mode', 'undecided'),
+    [('non_saturating', 0.0), ('hinge', 0.0), ('least_squares', 0.5)],
+)
+def test_accuracy_counts_from_where_the_discriminator_is_undecided(
+    mode, undecided
+):
+    loss = AdversarialLoss(mode)
+    higher = undecided + torch.tensor([0.1, 0.3, 3.0, -0.1])
+    assert loss.accuracy(higher, -higher + 2 * undecided) == 0.75
+    assert loss.accuracy(-higher + 2 * undecided, higher) == 0.25
+
+
 def test_unknown_options_are_refused():
     with pytest.raises(ValueError, match="divergence='kl'"):
         MODELS.build(dict(type='CalibrationLoss', divergence='kl'))
