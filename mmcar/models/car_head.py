@@ -37,6 +37,8 @@ class CARHead(BaseModule):
             are taken as they are, which needs a black box of K classes.
         black_box: Config of B, or None: then F sees the image only.
         noise: Config of the source of G's noise.
+        temperature: F's logits are divided by it: one number, or one per
+            class. It belongs to the config; checkpoints do not hold it.
         align_corners: As in MMSeg's decode heads, used to resize predictions.
         ignore_index: Id of unlabelled pixels.
         init_cfg: As in every MMEngine module.
@@ -49,6 +51,7 @@ class CARHead(BaseModule):
         calibration: dict | None = None,
         black_box: dict | None = None,
         noise: dict | None = None,
+        temperature: float | Sequence[float] = 1.0,
         align_corners: bool = False,
         ignore_index: int = 255,
         init_cfg: dict | None = None,
@@ -66,8 +69,8 @@ class CARHead(BaseModule):
         self.calibration = self._build_calibration(calibration)
         self.generator = build_part('generator', generator, num_classes)
         self.noise = MODELS.build(noise or dict(type='NormalNoise'))
-        # Post-hoc calibration sets it; training leaves it alone.
-        self.register_buffer('temperature', torch.ones(num_classes))
+        temperatures = self._temperatures(temperature)
+        self.register_buffer('temperature', temperatures, persistent=False)
 
     def _build_calibration(self, cfg: dict | None) -> nn.Module | None:
         black_box_classes = self.black_box.num_classes if self.black_box else 0
@@ -82,6 +85,17 @@ class CARHead(BaseModule):
                 f'{black_box_classes}: set decode_head.calibration.'
             )
         return None
+
+    def _temperatures(self, given: float | Sequence[float]) -> Tensor:
+        """One temperature per class (K,)."""
+        values = torch.tensor(given, dtype=torch.float32)
+        right_shape = values.shape in ((), (self.num_classes,))
+        if not right_shape or not (values > 0).all():
+            raise ValueError(
+                f'decode_head.temperature={given!r}: expected a number > 0, '
+                f'or one for each of the {self.num_classes} classes.'
+            )
+        return values.expand(self.num_classes).clone()
 
     @torch.no_grad()
     def predict_black_box(
@@ -125,12 +139,14 @@ class CARHead(BaseModule):
         num_samples: int,
         seed: tuple[int, ...],
     ) -> Tensor:
-        """Noise (S, B, d) that depends on the seed and each image's key."""
-        keys = (
-            [str(i) for i in range(len(image))]
-            if data_samples is None
-            else [sample_key(sample) for sample in data_samples]
-        )
+        """Noise (S, B, d) that depends on the seed and each image's key.
+
+        Images without a name are told apart by their place in the batch.
+        """
+        names = [''] * len(image)
+        if data_samples is not None:
+            names = [sample_key(sample) for sample in data_samples]
+        keys = [name or str(i) for i, name in enumerate(names)]
         size = unwrap_model(self.generator).noise_size
         return self.noise(keys, num_samples, size, seed, device=image.device)
 
