@@ -7,8 +7,10 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ..engine.compiling import compile_networks
+from ..engine.guards import POLICIES
 from .car_head import build_part
 from .car_training import CARTraining
+from .checks import at_least, one_of
 from .predicting import attach_predictions
 
 NETWORKS = ('calibration', 'generator', 'discriminator')
@@ -67,6 +69,7 @@ class CARSegmentor(CARTraining, BaseSegmentor):
             )
         self.train_cfg = self._complete('train_cfg', train_cfg, TRAIN_CFG)
         self.test_cfg = self._complete('test_cfg', test_cfg, TEST_CFG)
+        one_of(POLICIES, nonfinite=nonfinite)
         self.nonfinite = nonfinite
         self.decode_head = MODELS.build(decode_head)
         self.num_classes = self.decode_head.num_classes
@@ -83,6 +86,7 @@ class CARSegmentor(CARTraining, BaseSegmentor):
         if isinstance(loss_cal, dict):
             loss_cal = [loss_cal]
         self.loss_cal = nn.ModuleList(MODELS.build(cfg) for cfg in loss_cal)
+        self._check_ignore_index()
         self.discriminator_regularizers: list[Callable] = []
         self._tell_black_box_the_input_norm()
         compile_networks(self, compile)
@@ -97,17 +101,28 @@ class CARSegmentor(CARTraining, BaseSegmentor):
                 f'it takes {sorted(defaults)}.'
             )
         cfg = {**defaults, **cfg}
-        for name in ('num_samples', 'samples_per_chunk'):
-            if cfg[name] is not None and cfg[name] < 1:
-                raise ValueError(
-                    f'model.{key}.{name} must be at least 1, got {cfg[name]}.'
-                )
+        at_least(1, **{f'model.{key}.num_samples': cfg['num_samples']})
+        if cfg['samples_per_chunk'] is not None:
+            name = f'model.{key}.samples_per_chunk'
+            at_least(1, **{name: cfg['samples_per_chunk']})
         if cfg.get('mode', 'whole') != 'whole':
             raise ValueError(
                 f'model.{key}.mode={cfg["mode"]!r}: samples exist for whole '
                 "images only, averaging windows would blur them; use 'whole'."
             )
         return cfg
+
+    def _check_ignore_index(self) -> None:
+        """Refuse a part that would take other pixels for unlabelled."""
+        own = self.decode_head.ignore_index
+        parts = (self.decode_head.calibration, self.loss_ce, *self.loss_cal)
+        for part in parts:
+            found = getattr(part, 'ignore_index', own)
+            if found != own:
+                raise ValueError(
+                    f'{type(part).__name__}.ignore_index={found}, but '
+                    f'decode_head.ignore_index={own}: make them agree.'
+                )
 
     def _tell_black_box_the_input_norm(self) -> None:
         black_box = self.decode_head.black_box

@@ -10,6 +10,8 @@ from torch import Tensor
 
 from .car_head import CARHead
 
+FLIPPED_AXES = dict(horizontal=(-1,), vertical=(-2,), diagonal=(-2, -1))
+
 
 def to_original(
     probs: Tensor, sample: SegDataSample, align_corners: bool
@@ -31,8 +33,7 @@ def to_original(
     height, width = probs.shape[-2:]
     probs = probs[..., top : height - bottom, left : width - right]
     if meta.get('flip'):
-        axis = -1 if meta['flip_direction'] == 'horizontal' else -2
-        probs = probs.flip(axis)
+        probs = probs.flip(FLIPPED_AXES[meta['flip_direction']])
     size = tuple(meta.get('ori_shape', probs.shape[-2:])[:2])
     if size == tuple(probs.shape[-2:]):
         return probs

@@ -82,6 +82,43 @@ def test_no_gradient_of_the_generator_reaches_the_calibration_net():
     assert all(p.grad is None for p in model.discriminator.parameters())
 
 
+def test_training_all_three_trains_the_calibration_net_as_alone():
+    weights = []
+    for names in (PHASES[0], PHASES[-1]):
+        model = toy_model()
+        optims = toy_optims(model)
+        model.train()
+        torch.manual_seed(1)  # of dropout
+        model.train_step(toy_batch(), {name: optims[name] for name in names})
+        weights.append(model.decode_head.calibration.state_dict())
+        gradients = [
+            p.grad for p in model.decode_head.calibration.parameters()
+        ]
+        assert all(g is None or not g.any() for g in gradients)
+    alone, together = weights
+    for key in alone:
+        assert torch.equal(alone[key], together[key]), key
+
+
+@pytest.mark.parametrize('phase', PHASES)
+def test_networks_that_do_not_train_run_without_dropout(phase):
+    model = toy_model()
+    optims = toy_optims(model)
+    ran = {}
+    for name, network in model.networks().items():
+        for module in network.modules():
+            module.register_forward_hook(
+                lambda m, i, o, name=name: ran.setdefault(name, set()).add(
+                    m.training
+                )
+            )
+    model.train()
+    model.train_step(toy_batch(), {name: optims[name] for name in phase})
+    for name, modes in ran.items():
+        assert modes == {name in phase}, name
+    assert set(phase) <= ran.keys()
+
+
 def test_the_black_box_is_not_a_network():
     model = toy_model(decode_head=with_black_box())
     assert set(model.networks()) == {
@@ -180,7 +217,11 @@ def test_predictions_do_not_depend_on_batch_order_or_chunks():
         )
 
 
-def test_test_time_flip_is_undone():
+@pytest.mark.parametrize(
+    ('direction', 'axes'),
+    [('horizontal', (-1,)), ('vertical', (-2,)), ('diagonal', (-2, -1))],
+)
+def test_test_time_flip_is_undone(direction, axes):
     model = toy_model().eval()
     plain, flipped = toy_batch(), toy_batch()
     model.decode_head.calibration = None
@@ -188,8 +229,8 @@ def test_test_time_flip_is_undone():
         [image[:, 0], -image[:, 0]], 1
     ).log_softmax(1)
     for image, sample in zip(*flipped.values(), strict=True):
-        image.copy_(image.flip(-1))
-        sample.set_metainfo(dict(flip=True, flip_direction='horizontal'))
+        image.copy_(image.flip(axes))
+        sample.set_metainfo(dict(flip=True, flip_direction=direction))
     for one, other in zip(
         model.test_step(plain), model.test_step(flipped), strict=True
     ):
@@ -199,7 +240,18 @@ def test_test_time_flip_is_undone():
 @pytest.mark.parametrize(
     'change, message',
     [
-        (dict(train_cfg=dict(num_samples=0)), 'train_cfg.num_samples'),
+        (dict(train_cfg=dict(num_samples=0)), 'train_cfg.num_samples=0'),
+        (dict(train_cfg=dict(num_samples=None)), 'train_cfg.num_samples=None'),
+        (
+            dict(train_cfg=dict(samples_per_chunk=0)),
+            'train_cfg.samples_per_chunk=0',
+        ),
+        (dict(test_cfg=dict(num_samples=-1)), 'test_cfg.num_samples=-1'),
+        (dict(nonfinite='ignore'), "nonfinite='ignore'"),
+        (
+            dict(loss_cal=dict(type='CalibrationLoss', ignore_index=0)),
+            'CalibrationLoss.ignore_index=0, but decode_head.ignore_index=255',
+        ),
         (dict(test_cfg=dict(mode='slide')), "mode='slide'"),
         (dict(test_cfg=dict(samples=3)), "unknown keys \\['samples'\\]"),
         (dict(pretrained='x.pth'), 'model.pretrained'),
