@@ -115,6 +115,46 @@ def test_validation_and_test_use_the_average(tmp_path):
         assert torch.equal(average(runner), mean)
 
 
+def test_a_validation_loop_sees_the_average_and_training_does_not(tmp_path):
+    seen = {}
+
+    class Watch(Hook):
+        priority = 'LOWEST'
+
+        def _now(self, runner):
+            network = runner.model.decode_head.generator
+            raw = [p.detach().flatten() for p in network.parameters()]
+            return torch.cat(raw).clone()
+
+        def after_train_iter(self, runner, **kwargs):
+            seen['trained'] = self._now(runner)
+            seen['average'] = average(runner).clone()
+
+        def after_val_iter(self, runner, **kwargs):
+            seen['validated'] = self._now(runner)
+
+        def after_train(self, runner):
+            seen['left'] = self._now(runner)
+
+    runner = build_runner(
+        tmp_path,
+        custom_hooks=[dict(type='NetworkEMAHook', momentum=0.2)],
+        val_dataloader=dict(
+            batch_size=2,
+            num_workers=0,
+            sampler=dict(type='DefaultSampler', shuffle=False),
+            dataset=dict(type='RandomMaps', size=2),
+        ),
+        val_cfg=dict(type='ValLoop'),
+        val_evaluator=dict(type='IoUMetric'),
+    )
+    runner.register_hook(Watch())
+    runner.train()
+    assert torch.equal(seen['validated'], seen['average'])
+    assert torch.equal(seen['left'], seen['trained'])
+    assert not torch.allclose(seen['average'], seen['trained'])
+
+
 def test_refuses(tmp_path):
     with pytest.raises(ValueError, match=r'momentum must be in .*, got 0'):
         NetworkEMAHook(momentum=0)
