@@ -1,16 +1,19 @@
 """What today's torch and an ops-free mmcv need to run MMSegmentation.
 
-``import mmcar`` calls `setup`, which does three things and nothing else:
+``import mmcar`` calls `setup`, which does four things and nothing else:
 
 1. `check_versions`: says what is missing or too old or new, and the fix.
 2. `provide_mmcv_ops`: official MMSeg imports ``mmcv.ops``, which mmcv-lite
    cannot load; a stand-in takes its place and complains when *used*.
-3. `load_checkpoints_safely`: MMEngine's checkpoints load with torch's safe
+3. `find_stock_configs`: ``mmseg::`` configs are found on the forks too.
+4. `load_checkpoints_safely`: MMEngine's checkpoints load with torch's safe
    loader, and a file that would run code is refused.
 """
 
+import contextlib
 import functools
 import importlib
+import importlib.metadata
 import importlib.util
 import os
 import pickle
@@ -132,6 +135,19 @@ def provide_mmcv_ops() -> None:
         importlib.import_module('mmcv.cnn.bricks.transformer')
 
 
+def find_stock_configs() -> None:
+    """Let ``mmseg::`` find the configs of the onedl fork, if that is there.
+
+    MMEngine looks for them under the name of the official package.
+    """
+    from mmengine.config.utils import MODULE2PACKAGE
+
+    fork = 'onedl-mmsegmentation'
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        importlib.metadata.distribution(fork)
+        MODULE2PACKAGE['mmseg'] = fork
+
+
 def _statistic(owner: type, name: str) -> Any:
     """Look up a statistic of HistoryBuffer; refuse all else.
 
@@ -237,4 +253,5 @@ def setup() -> None:
     """Apply every shim; called once when ``mmcar`` is imported."""
     check_versions()
     provide_mmcv_ops()
+    find_stock_configs()
     load_checkpoints_safely()

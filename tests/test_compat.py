@@ -14,6 +14,8 @@ import mmseg
 import numpy as np
 import pytest
 import torch
+from mmengine.config import Config
+from mmengine.hub import get_config
 from mmengine.logging.history_buffer import HistoryBuffer
 from mmengine.runner import CheckpointLoader, load_checkpoint
 from packaging.version import Version
@@ -109,6 +111,13 @@ class TestOps:
         )
         assert result.returncode == 0, result.stderr
         assert 'Fail to import' not in result.stderr
+
+
+def test_stock_configs_are_found():
+    cfg = get_config('mmseg::unet/unet-s5-d16_fcn_4xb4-40k_hrf-256x256.py')
+    assert cfg.model.type == 'EncoderDecoder'
+    base = Config._get_cfg_path('mmseg::_base_/default_runtime.py', '')
+    assert Path(base[0]).is_file()
 
 
 class TestLoading:

@@ -5,10 +5,19 @@ from pathlib import Path
 import mmseg
 from mmengine.config import Config
 from mmseg.apis import inference_model, init_model
+from packaging.version import Version
 
 from tests.test_tools.project import ROOT, run, tiny_settings, write_data
 
-TOOLS = Path(mmseg.__file__).parent / '.mim' / 'tools'
+MIM = Path(mmseg.__file__).parent / '.mim'
+TOOLS = MIM / 'tools'
+# The forks' MMEngine finds stock configs only once mmcar is imported, and
+# MMSeg's tools read the config before that.
+STOCK = (
+    'mmseg::'
+    if Version(mmseg.__version__) < Version('1.3')
+    else f'{MIM}/configs/'
+)
 
 
 def write_project(folder: Path) -> Path:
@@ -34,11 +43,14 @@ def write_project(folder: Path) -> Path:
     for key in ('model', 'optim_wrapper', 'train_cfg', 'test_cfg'):
         settings[key]['_delete_'] = True
     settings['param_scheduler'] = None
+    bases = [
+        f'{STOCK}_base_/models/fcn_unet_s5-d16.py',
+        f'{STOCK}_base_/default_runtime.py',
+        f'{STOCK}_base_/schedules/schedule_20k.py',
+    ]
     path = folder / 'my_config.py'
     path.write_text(
-        "_base_ = ['mmseg::_base_/models/fcn_unet_s5-d16.py',\n"
-        "          'mmseg::_base_/default_runtime.py',\n"
-        "          'mmseg::_base_/schedules/schedule_20k.py']\n"
+        f'_base_ = {bases}\n'
         "custom_imports = dict(imports=['mmcar'])\n"
         'val_cfg = None\n'
         'default_hooks = dict(checkpoint=dict(interval=8))\n'
