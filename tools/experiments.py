@@ -203,6 +203,18 @@ class Experiments:
             return self.locks.setdefault(folder, threading.Lock())
 
 
+def order_runs(rows: list[Row], max_seeds: int | None) -> list[tuple]:
+    """Pairs of row and seed: first one per training, lest two wait for it."""
+    first, later, trainings = [], [], set()
+    for row in rows:
+        for seed in range(min(row.seeds, max_seeds or row.seeds)):
+            training = (row.group, row.weights, seed)
+            known = row.weights is not None and training in trainings
+            (later if known else first).append((row, seed))
+            trainings.add(training)
+    return first + later
+
+
 def summarise(rows: list[Row], scores: dict, work_dir: Path) -> str:
     """A markdown table per group: mean and spread over seeds."""
     text = []
@@ -273,22 +285,15 @@ def main() -> None:
     experiments = Experiments(args.work_dir, args.cfg_options)
     with ThreadPoolExecutor(args.jobs) as pool:
         futures = {
-            row: [
-                pool.submit(experiments.test, row, seed)
-                for seed in range(min(row.seeds, args.seeds or row.seeds))
-            ]
-            for row in rows
+            run: pool.submit(experiments.test, *run)
+            for run in order_runs(rows, args.seeds)
         }
-        done, _ = wait(
-            [run for runs in futures.values() for run in runs],
-            return_when=FIRST_EXCEPTION,
-        )
+        done, _ = wait(futures.values(), return_when=FIRST_EXCEPTION)
         if any(future.exception() for future in done):
             pool.shutdown(cancel_futures=True)
-        scores = {
-            row: [future.result() for future in runs]
-            for row, runs in futures.items()
-        }
+        scores = {row: [] for row in rows}
+        for (row, _), future in futures.items():
+            scores[row].append(future.result())
     text = summarise(rows, scores, args.work_dir)
     (args.work_dir / 'summary.md').write_text(text)
     found = {f'{r.group}/{r.title}': runs for r, runs in scores.items()}

@@ -10,7 +10,7 @@ optim_wrapper = dict(calibration=None)
 train_cfg = dict(
     phases=[
         dict(
-            iters=600,
+            iters=400,
             train=['generator', 'discriminator'],
         )
     ]

@@ -20,8 +20,8 @@ train_dataloader = dict(batch_size=4)
 optim_wrapper = dict(calibration=dict(optimizer=dict(lr=1e-3)))
 train_cfg = dict(
     phases=[
-        dict(iters=800, train=['calibration']),
-        dict(iters=600, train=['generator', 'discriminator']),
+        dict(iters=600, train=['calibration']),
+        dict(iters=400, train=['generator', 'discriminator']),
     ],
     val_interval=100000,
 )

@@ -11,6 +11,6 @@ model = dict(
 optim_wrapper = dict(calibration=None)
 train_dataloader = dict(batch_size=16)
 train_cfg = dict(
-    phases=[dict(iters=2000, train=['generator', 'discriminator'])],
+    phases=[dict(iters=1000, train=['generator', 'discriminator'])],
     val_interval=100000,
 )

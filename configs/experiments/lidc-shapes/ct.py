@@ -10,9 +10,9 @@ train_dataloader = dict(batch_size=16)
 optim_wrapper = dict(calibration=dict(optimizer=dict(lr=1e-3)))
 train_cfg = dict(
     phases=[
-        dict(iters=800, train=['calibration']),
+        dict(iters=500, train=['calibration']),
         dict(
-            iters=800,
+            iters=500,
             train=['generator', 'discriminator'],
             cycles=dict(discriminator=(50, 200)),
         ),

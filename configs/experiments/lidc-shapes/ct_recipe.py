@@ -8,8 +8,8 @@ train_dataloader = dict(batch_size=16)
 optim_wrapper = dict(calibration=dict(optimizer=dict(lr=1e-3)))
 train_cfg = dict(
     phases=[
-        dict(iters=800, train=['calibration']),
-        dict(iters=800, train=['generator', 'discriminator']),
+        dict(iters=500, train=['calibration']),
+        dict(iters=500, train=['generator', 'discriminator']),
     ],
     val_interval=100000,
 )
