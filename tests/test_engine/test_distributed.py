@@ -17,7 +17,11 @@ HOOKS = [
     dict(type='R1Hook', weight=1.0, interval=2),
     dict(type='NetworkEMAHook', momentum=0.1),
 ]
-MODEL = toy_config(nonfinite='skip', **norm_free())
+MODEL = toy_config(
+    nonfinite='skip',
+    train_cfg=dict(num_samples=3, samples_per_chunk=2),
+    **norm_free(),
+)
 
 
 def on_two_ranks(arguments):
