@@ -1,9 +1,5 @@
 # ArgmaxSampler on the F that recipe.py trained.
-_base_ = './recipe.py'
+_base_ = './gumbel.py'
 model = dict(
-    decode_head=dict(
-        generator=dict(_delete_=True, type='ArgmaxSampler'),
-        noise=dict(type='NormalNoise'),
-    ),
-    discriminator=None,
+    decode_head=dict(generator=dict(_delete_=True, type='ArgmaxSampler'))
 )

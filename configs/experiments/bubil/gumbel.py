@@ -7,3 +7,9 @@ model = dict(
     ),
     discriminator=None,
 )
+# Nothing to train.
+train_dataloader = None
+train_cfg = None
+optim_wrapper = None
+param_scheduler = None
+custom_hooks = None

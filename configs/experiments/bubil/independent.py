@@ -1,9 +1,7 @@
 # IndependentPixelSampler on the F that recipe.py trained.
-_base_ = './recipe.py'
+_base_ = './gumbel.py'
 model = dict(
     decode_head=dict(
-        generator=dict(_delete_=True, type='IndependentPixelSampler'),
-        noise=dict(type='NormalNoise'),
-    ),
-    discriminator=None,
+        generator=dict(_delete_=True, type='IndependentPixelSampler')
+    )
 )
