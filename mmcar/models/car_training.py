@@ -129,7 +129,7 @@ class CARTraining:
         keep = any(loss.needs_samples for loss in self.loss_cal)
 
         def judge(probs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-            kept = probs if keep else probs[:1].detach()
+            kept = probs if keep else probs[:1].detach().clone()
             return probs.sum(dim=0), self._judge(batch, probs), kept
 
         number = self.train_cfg['num_samples']

@@ -2,10 +2,11 @@
 
 import copy
 
+import pytest
 import torch
 
 from mmcar.models.train_batch import TrainBatch
-from tests.toys import toy_batch, toy_model
+from tests.toys import toy_batch, toy_model, toy_optims
 
 
 def ragged_batch():
@@ -77,3 +78,24 @@ def test_losses_of_a_padded_batch_by_hand():
     torch.testing.assert_close(found['loss_ce'], expected)
     expected = 5 * torch.stack(divergence).mean()
     torch.testing.assert_close(found['loss_cal'], expected)
+
+
+def test_masked_pixels_of_the_label_change_nothing():
+    model = toy_model().eval()
+    data = model.data_preprocessor(toy_batch(), True)
+    batch = TrainBatch(data['inputs'], data['data_samples'], 2)
+    assert (batch.label == 255).any()
+    assert torch.equal(batch.real.sum(1, keepdim=True), batch.mask)
+    logits = model.discriminator(batch.image, batch.real, batch.mask)
+    tampered = batch.real.clone()
+    tampered[:, 1][batch.label == 255] = 1
+    again = model.discriminator(batch.image, tampered, batch.mask)
+    assert torch.equal(logits, again)
+
+
+def test_labels_outside_the_classes_are_named():
+    model = toy_model()
+    batch = toy_batch()
+    batch['data_samples'][1].gt_sem_seg.data[0, 5, 5] = 7
+    with pytest.raises(ValueError, match=r'\[7\] are outside the 2 classes'):
+        model.train_step(batch, toy_optims(model))
