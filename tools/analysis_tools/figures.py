@@ -52,7 +52,7 @@ def predict(
 ) -> Iterator[tuple[object, SegDataSample]]:
     """Predict a data set; yields each image's input and prediction."""
     model.eval()
-    for batch in track_iter_progress(loader):
+    for batch in track_iter_progress((loader, len(loader))):
         inputs = list(batch['inputs'])
         yield from zip(inputs, model.test_step(batch), strict=True)
 

@@ -1,0 +1,75 @@
+"""The quickstart's own logic; its steps are tools with tests of their own."""
+
+import json
+import runpy
+import subprocess
+from types import SimpleNamespace
+
+import pytest
+
+from tests.test_tools.project import ROOT
+
+
+@pytest.fixture
+def quickstart(tmp_path, monkeypatch):
+    """The script's names, run in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    path = ROOT / 'tools' / 'quickstart.py'
+    return SimpleNamespace(**runpy.run_path(str(path)))
+
+
+@pytest.fixture
+def commands(monkeypatch):
+    """Commands that would have been run, every one of which succeeds."""
+    run = []
+
+    def record(command):
+        run.append(command[1:])
+        return SimpleNamespace(returncode=0)
+
+    monkeypatch.setattr(subprocess, 'run', record)
+    return run
+
+
+def test_a_step_whose_result_is_there_is_left_out(quickstart, commands):
+    done = quickstart.WORK_DIR / 'done'
+    quickstart.run_step('Step', done, 'tool.py', 1)
+    assert commands == [['tool.py', '1']]
+    done.parent.mkdir(parents=True)
+    done.touch()
+    quickstart.run_step('Step', done, 'tool.py', 1)
+    assert len(commands) == 1
+
+
+def test_a_step_that_fails_ends_the_run(quickstart, monkeypatch):
+    failed = SimpleNamespace(returncode=3)
+    monkeypatch.setattr(subprocess, 'run', lambda command: failed)
+    with pytest.raises(SystemExit) as exit_:
+        quickstart.run_step('Step', quickstart.WORK_DIR, 'tool.py')
+    assert exit_.value.code == 3
+
+
+def test_data_that_was_begun_is_gone_on_with(quickstart, commands):
+    quickstart.DATA.mkdir(parents=True)
+    settings = quickstart.DATA / 'settings.json'
+    settings.write_text(json.dumps(dict(patients=9, seed=0)))
+    quickstart.make_data()
+    assert commands[0][-2:] == ['--patients', '9']
+    quickstart.make_data()
+    assert len(commands) == 1
+
+
+def test_table(quickstart):
+    quickstart.WORK_DIR.mkdir(parents=True)
+    model = {'GED_16': 0.2, 'HM-IoU_16': 0.6, 'ECE': 0.01, 'MCE': 0.1}
+    bound = {'GED_16': 0.1, 'HM-IoU_16': 0.9}
+    for name, scores in (
+        ('test_scores', model),
+        ('bounds', {'perfect sampler': bound}),
+    ):
+        path = quickstart.WORK_DIR / f'{name}.json'
+        path.write_text(json.dumps(dict(scores=scores)))
+    lines = quickstart.results_table().splitlines()
+    assert lines[0].split() == ['16', 'samples', 'GED_16', 'HM-IoU_16', 'ECE']
+    assert lines[2].split() == ['this', 'model', '0.200', '0.600', '0.010']
+    assert lines[3].split() == ['perfect', 'sampler', '0.100', '0.900']
