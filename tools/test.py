@@ -121,7 +121,11 @@ def main() -> None:
         scores=scores,
     )
     cli.write_json(path, report)
-    rows = [[name, f'{value:.4g}'] for name, value in scores.items()]
+    rows = [
+        [name, f'{value:.4g}']
+        for name, value in scores.items()
+        if value or not name.endswith('_left_out')
+    ]
     print(cli.format_table([['score', 'value'], *rows]))
     print(f'Scores: {path}')
 
