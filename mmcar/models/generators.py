@@ -74,7 +74,7 @@ class BaseGenerator(BaseModule):
 
     def sample(self, features: Any, z: Tensor) -> Tensor:
         """Return probabilities (s, B, K, H, W) for noise ``z`` (s, B, d)."""
-        logits = self.decode(features, z)
+        logits = self.decode(features, z).float()  # also under autocast
         if self.temperature == 0:
             best = logits.argmax(dim=2, keepdim=True)
             return torch.zeros_like(logits).scatter_(2, best, 1.0)

@@ -4,11 +4,15 @@ import copy
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import torch
+from mmengine.optim import OptimWrapper
+from torch import nn
 
+from mmcar.engine.r1_hook import r1_penalty
 from mmcar.models.train_batch import TrainBatch
 from tests.test_models.test_car_segmentor import with_black_box
 from tests.toys import toy_batch, toy_config, toy_model, toy_optims
@@ -145,6 +149,65 @@ def test_nonfinite_loss_skips_the_step_when_asked():
     assert log['skipped'] == 1
     for name, weight in model.named_parameters():
         assert torch.equal(weight, before[name])
+
+
+class AutocastOptim(OptimWrapper):
+    """What mixed precision does on a GPU, for the CPU."""
+
+    @contextmanager
+    def optim_context(self, model):
+        with super().optim_context(model), torch.autocast('cpu'):
+            yield
+
+
+@pytest.mark.parametrize(
+    'generator',
+    [
+        dict(type='RefinementUNet'),
+        dict(
+            type='RefinementUNet',
+            norm_cfg=None,
+            gumbel=dict(correlation_length=4.0),
+            temperature=0.1,
+        ),
+        dict(type='LatentUNet'),
+    ],
+    ids=['paper', 'gumbel', 'latent'],
+)
+def test_networks_run_in_mixed_and_losses_in_full_precision(generator):
+    head = toy_config()['decode_head']
+    head['generator'] = generator | dict(base_channels=4, depth=2)
+    losses = ['CalibrationLoss', 'EnergyLoss', 'SampleCrossEntropy']
+    if generator['type'] == 'LatentUNet':
+        losses.append('ELBOLoss')
+    model = toy_model(
+        decode_head=head,
+        loss_cal=[dict(type=loss) for loss in losses],
+        train_cfg=dict(num_samples=4, samples_per_chunk=2),
+    )
+    model.discriminator_regularizers.append(
+        lambda judge, *inputs: dict(loss_r1=r1_penalty(judge, *inputs))
+    )
+    seen = {name: set() for name in model.networks()}
+    for name, network in model.networks().items():
+        convs = [m for m in network.modules() if isinstance(m, nn.Conv2d)]
+        convs[0].register_forward_hook(
+            lambda m, i, o, name=name: seen[name].add(o.dtype)
+        )
+    optims = {
+        name: AutocastOptim(torch.optim.Adam(network.parameters(), lr=1e-3))
+        for name, network in model.networks().items()
+    }
+    model.train()
+    # Plain kernels: oneDNN's for bfloat16 are not for every processor.
+    with torch.backends.mkldnn.flags(enabled=False):
+        log = model.train_step(toy_batch(), optims)
+    half = torch.bfloat16
+    assert seen['calibration'] == seen['generator'] == {half}
+    assert seen['discriminator'] == {half, torch.float32}  # full for R1
+    assert len(log) == len(losses) + 5
+    for name, value in log.items():
+        assert value.dtype == torch.float32 and value.isfinite(), name
 
 
 MEMORY = """
