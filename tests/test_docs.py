@@ -3,6 +3,7 @@
 import re
 
 import torch
+from mmengine.config import Config
 from mmseg.registry import MODELS
 
 from tests.test_tools.project import ROOT
@@ -25,6 +26,37 @@ def test_a_loss_of_ones_own():
         assert torch.isfinite(logs['loss_crisp'])
     finally:
         MODELS.module_dict.pop('SampleEntropy')
+
+
+MY_CONFIG = """
+model = dict(
+    type='EncoderDecoder',
+    data_preprocessor=dict(type='SegDataPreProcessor'),
+    backbone=dict(type='UNet', base_channels=4),
+    decode_head=dict(
+        type='FCNHead',
+        in_channels=4,
+        in_index=4,
+        channels=4,
+        num_classes=19,
+    ),
+    test_cfg=dict(mode='whole'),
+)
+"""
+
+
+def test_wrapping_a_model_without_training(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'my_config.py').write_text(MY_CONFIG)
+    torch.manual_seed(0)
+    mine = MODELS.build(Config.fromfile('my_config.py').model)
+    torch.save(dict(state_dict=mine.state_dict()), 'my_weights.pth')
+    (tmp_path / 'car.py').write_text(code_blocks('README.md')[0])
+    model = MODELS.build(Config.fromfile('car.py').model)
+    assert not any(p.requires_grad for p in model.parameters())
+    sample = model.test_step(toy_batch(num_classes=19, batch_size=1))[0]
+    assert sample.pred_samples.data.shape == (16, 16, 16)
+    assert len(sample.pred_samples.data.unique()) > 1
 
 
 def test_links_of_the_docs():

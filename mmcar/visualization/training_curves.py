@@ -50,14 +50,20 @@ def draw_curves(curves: Curves, columns: int = 3) -> Figure:
     """Draw each curve into a panel of its own.
 
     Args:
-        curves: As `read_curves` gives them.
+        curves: As `read_curves` gives them. Those with one point or one
+            value throughout are left out: they show nothing.
         columns: Panels side by side.
 
     Returns:
         The figure.
     """
+    curves = {
+        name: (steps, values)
+        for name, (steps, values) in curves.items()
+        if len(set(values)) > 1
+    }
     if not curves:
-        raise ValueError('No curves to draw: the log holds no numbers.')
+        raise ValueError('No curves to draw: the log holds no changing value.')
     rows = -(-len(curves) // columns)
     figure = Figure((2.9 * columns, 2 * rows), layout='constrained')
     grid = figure.subplots(rows, columns, squeeze=False)

@@ -24,10 +24,14 @@ def test_resumed_run_replaces_what_it_repeats(tmp_path):
     )
     write_log(
         tmp_path / '20250102_000000',
-        [dict(loss=3.0, step=30), dict(GED=0.5, note='best', step=40)],
+        [
+            dict(loss=3.0, step=30, lr=0.1),
+            dict(GED=0.5, note='best', step=40, lr=0.1),
+            dict(GED=0.4, step=50),
+        ],
     )
     curves = read_curves(*find_logs(tmp_path))
-    assert set(curves) == {'loss', 'GED'}
+    assert set(curves) == {'loss', 'GED', 'lr'}
     steps, values = curves['loss']
     assert steps.tolist() == [10, 20, 30]
     assert values.tolist() == [1.0, 2.0, 3.0]
