@@ -8,9 +8,6 @@ PIP_INSTALL := -m pip install -qq --disable-pip-version-check
 PYTEST := -m pytest -n 2 --dist loadfile
 # Idle threads sleep: on a busy machine, spinning ones slow training fivefold.
 export OMP_WAIT_POLICY ?= PASSIVE
-# glibc keeps freed memory: nearly twice as fast with tensors of these sizes.
-export MALLOC_MMAP_THRESHOLD_ ?= 4000000000
-export MALLOC_TRIM_THRESHOLD_ ?= 8000000000
 
 .DEFAULT_GOAL := help
 .PHONY: help setup quickstart experiments test test-all test-onedl lint format
@@ -48,6 +45,9 @@ $(VENV)/.mmcar-ready: $(PINS)
 $(ONEDL_VENV)/.mmcar-ready: $(PINS)
 	$(call install,$(ONEDL_VENV),onedl)
 
+# glibc keeps freed memory: nearly twice as fast with tensors of these sizes.
+quickstart: export MALLOC_MMAP_THRESHOLD_ ?= 4000000000
+quickstart: export MALLOC_TRIM_THRESHOLD_ ?= 8000000000
 quickstart: setup  ## Data, training, test and figures in minutes on a CPU
 	@$(RUN) tools/quickstart.py
 

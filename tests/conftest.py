@@ -3,6 +3,9 @@
 import os
 from pathlib import Path
 
+# One thread, also in processes that tests start: sums are the same everywhere.
+os.environ.setdefault('OMP_NUM_THREADS', '1')
+
 import pytest
 import torch
 from mmengine.registry import DefaultScope, init_default_scope
