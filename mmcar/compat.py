@@ -148,6 +148,16 @@ def find_stock_configs() -> None:
         MODULE2PACKAGE['mmseg'] = fork
 
 
+def swaps_channels(preprocessor: Any) -> bool:
+    """Say whether a data preprocessor swaps BGR and RGB.
+
+    Official MMSeg and the forks keep this under different names. One that
+    has neither, such as MMEngine's plain base class, swaps nothing.
+    """
+    names = ('channel_conversion', '_channel_conversion')
+    return any(getattr(preprocessor, name, False) for name in names)
+
+
 def _statistic(owner: type, name: str) -> Any:
     """Look up a statistic of HistoryBuffer; refuse all else.
 

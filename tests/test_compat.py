@@ -18,6 +18,7 @@ from mmengine.config import Config
 from mmengine.hub import get_config
 from mmengine.logging.history_buffer import HistoryBuffer
 from mmengine.runner import CheckpointLoader, load_checkpoint
+from mmseg.models import SegDataPreProcessor
 from packaging.version import Version
 
 from mmcar import compat
@@ -118,6 +119,17 @@ def test_stock_configs_are_found():
     assert cfg.model.type == 'EncoderDecoder'
     base = Config._get_cfg_path('mmseg::_base_/default_runtime.py', '')
     assert Path(base[0]).is_file()
+
+
+@pytest.mark.parametrize('swap', [True, False])
+def test_swaps_channels(swap):
+    """By what the installed MMSeg does to an image, not by attribute."""
+    own = SegDataPreProcessor(
+        mean=[0.0] * 3, std=[1.0] * 3, bgr_to_rgb=swap, size=(1, 1)
+    )
+    image = torch.arange(3).view(3, 1, 1)
+    seen = own(dict(inputs=[image]))['inputs'].flatten().tolist()
+    assert (seen == [2, 1, 0]) == swap == compat.swaps_channels(own)
 
 
 class TestLoading:

@@ -13,6 +13,8 @@ from mmengine.runner.checkpoint import CheckpointLoader
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
+from ..compat import swaps_channels
+
 
 def read_segmentor_config(path: str, zoo_weights: bool = False) -> ConfigDict:
     """Read the model of an MMSeg config.
@@ -199,7 +201,7 @@ class BlackBox(BaseModule):
             return image
         own = self.segmentor.data_preprocessor
         raw = image * self.input_std + self.input_mean
-        reverse = getattr(own, 'channel_conversion', False)
+        reverse = swaps_channels(own)
         if reverse != self.input_reversed and raw.shape[1] == 3:
             raw = raw.flip(1)
         if getattr(own, 'mean', None) is None:

@@ -6,6 +6,7 @@ from mmseg.models.segmentors import BaseSegmentor
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
+from ..compat import swaps_channels
 from ..engine.compiling import compile_networks
 from ..engine.guards import POLICIES
 from .car_head import build_part
@@ -131,7 +132,7 @@ class CARSegmentor(CARTraining, BaseSegmentor):
             black_box.set_input_norm(
                 getattr(own, 'mean', None),
                 getattr(own, 'std', None),
-                getattr(own, 'channel_conversion', False),
+                swaps_channels(own),
             )
 
     def networks(self) -> dict[str, nn.Module]:
