@@ -10,6 +10,16 @@ from mmengine.runner import Runner
 from mmcar import cli
 from mmcar.evaluation.names import metric_configs
 
+TRAINING_KEYS = (
+    'train_dataloader',
+    'train_cfg',
+    'optim_wrapper',
+    'param_scheduler',
+    'val_dataloader',
+    'val_cfg',
+    'val_evaluator',
+)
+
 
 def parse_args() -> argparse.Namespace:
     """Parse the command line."""
@@ -91,8 +101,11 @@ def apply_arguments(cfg: Config, args: argparse.Namespace) -> None:
         cfg.test_dataloader.dataset.pipeline = cfg.tta_pipeline
         cfg.tta_model.module = cfg.model
         cfg.model = cfg.tta_model
-    # The tool loads the weights itself; only the test is needed.
+    # The tool loads the weights itself; only the test is needed, and a config
+    # for it need not say how to train.
     cfg.load_from, cfg.resume = None, False
+    for key in TRAINING_KEYS:
+        cfg[key] = None
 
 
 def load(runner: Runner, checkpoint: str | None) -> None:

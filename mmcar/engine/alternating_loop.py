@@ -118,6 +118,8 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         runner.call_hook(
             'before_train_iter', batch_idx=self._iter, data_batch=data_batch
         )
+        if self.schedule.starts_phase(self._iter):
+            self._forget_losses()
         seed_all(ITERATION, self.seed, self._iter, runner.rank)
         outputs = runner.model.train_step(
             data_batch, optim_wrapper=self.active_optimizers()
@@ -142,6 +144,12 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         if cap is not None and accuracy > cap and 'discriminator' in optims:
             optims['discriminator'] = PausedOptim()
         return optims
+
+    def _forget_losses(self) -> None:
+        """Keep losses of the phase before from being logged on and on."""
+        scalars = self.runner.message_hub.log_scalars
+        for key in [k for k in scalars if k.startswith('train/loss')]:
+            del scalars[key]
 
     def _remember_accuracy(self, outputs: Mapping[str, Tensor]) -> None:
         """Keep D's accuracy where checkpoints keep it; ranks must agree."""

@@ -83,6 +83,10 @@ class Schedule:
                 return tuple(n for n in phase.train if phase.trains(n, offset))
         return ()
 
+    def starts_phase(self, iteration: int) -> bool:
+        """Whether a phase begins at an iteration."""
+        return any(phase.start == iteration for phase in self.phases)
+
     def num_updates(self, name: str, iteration: int) -> int:
         """Iterations before ``iteration`` at which a network trains."""
         return sum(

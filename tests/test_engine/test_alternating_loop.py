@@ -235,3 +235,19 @@ def test_refuses_one_wrapper_around_everything(tmp_path):
     runner.model = nn.DataParallel(toy_model())
     with pytest.raises(ValueError, match=r'model_wrapper_cfg=.*Networkwise'):
         runner.train()
+
+
+def test_losses_of_an_earlier_phase_leave_the_log(tmp_path):
+    runner = train(
+        tmp_path,
+        train_cfg=dict(
+            type='AlternatingTrainLoop',
+            phases=[
+                dict(iters=2, train=['calibration']),
+                dict(iters=2, train=['generator', 'discriminator']),
+            ],
+        ),
+    )
+    logged = set(runner.message_hub.log_scalars)
+    assert 'train/loss_cal' in logged and 'train/loss_disc' in logged
+    assert 'train/loss_ce' not in logged
