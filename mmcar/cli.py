@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import torch
 from mmengine.config import Config, DictAction
 from mmengine.device import get_device
 from mmengine.runner import Runner
@@ -140,6 +141,9 @@ def build_runner(cfg: Config, config_path: str) -> Runner:
     """
     from mmseg.registry import RUNNERS
 
+    if cfg.get('launcher') == 'pytorch' and get_device() == 'cpu':
+        # MMEngine joins processes on GPUs only, unless they have joined.
+        torch.distributed.init_process_group('gloo')
     try:
         if 'runner_type' in cfg:
             return RUNNERS.build(cfg)

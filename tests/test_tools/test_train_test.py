@@ -1,8 +1,11 @@
 """tools/train.py and tools/test.py as a user runs them."""
 
 import json
+import os
 import runpy
 import shutil
+import socket
+import subprocess
 import sys
 
 import pytest
@@ -158,3 +161,33 @@ def test_help(tool, monkeypatch, capsys):
     text = capsys.readouterr().out
     for option in ('--work-dir', '--cfg-options', '--launcher'):
         assert option in text
+
+
+def test_two_processes_train_and_test(tmp_path):
+    config = write_config(tmp_path)
+    environment = {
+        **os.environ,
+        'PYTHON': sys.executable,
+        'PORT': str(find_free_port()),
+    }
+
+    def launch(script, *arguments):
+        result = subprocess.run(
+            ['bash', ROOT / 'tools' / script, config, *arguments],
+            env=environment,
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+        )
+        assert result.returncode == 0, result.stderr[-2000:]
+
+    launch('dist_train.sh', '2', '--work-dir', 'work')
+    launch('dist_test.sh', 'work/iter_8.pth', '2', '--work-dir', 'work')
+    scores = json.loads((tmp_path / 'work/test_scores.json').read_text())
+    assert 0 <= scores['scores']['GED_3'] < 2
+
+
+def find_free_port() -> int:
+    with socket.socket() as free:
+        free.bind(('127.0.0.1', 0))
+        return free.getsockname()[1]
