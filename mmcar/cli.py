@@ -9,7 +9,6 @@ import json
 import os
 import re
 import sys
-import tempfile
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +21,7 @@ from mmengine.runner import Runner
 from mmengine.runner.checkpoint import load_state_dict
 from torch import nn
 
+from .engine.checkpoint_hook import WholeFileBackend
 from .engine.guards import NonFiniteLossError
 
 LAUNCHERS = ('none', 'pytorch', 'slurm', 'mpi')
@@ -221,12 +221,8 @@ def find_mismatch(model: nn.Module, weights: dict[str, Any]) -> str | None:
 def write_json(path: Path, content: object) -> None:
     """Write a JSON file that is never seen half written."""
     text = json.dumps(content, indent=2)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(
-        'w', dir=path.parent, prefix=f'.{path.name}.', delete=False
-    ) as file:
-        file.write(f'{text}\n')
-    os.replace(file.name, path)
+    text = json.dumps(content, indent=2) + '\n'
+    WholeFileBackend().put(text.encode(), path)
 
 
 def format_table(rows: list[list[str]]) -> str:

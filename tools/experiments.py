@@ -57,16 +57,10 @@ class Row:
         return self.label or self.name
 
 
-def trained(group: str, name: str, seeds: int = 3) -> list[Row]:
-    """Rows of a trained model with independent and low-discrepancy noise."""
-    return [
-        Row(group, name, name, seeds),
-        Row(group, name, name, seeds, (SOBOL,), f'{name}, Sobol noise'),
-    ]
-
-
-def free(group: str, name: str, weights: str | None, seeds: int) -> list[Row]:
-    """Rows of a training-free sampler on the F of ``weights``."""
+def both_noises(
+    group: str, name: str, weights: str | None, seeds: int = 3
+) -> list[Row]:
+    """A row with independent noise and one with low-discrepancy noise."""
     return [
         Row(group, name, weights, seeds),
         Row(group, name, weights, seeds, (SOBOL,), f'{name}, Sobol noise'),
@@ -74,27 +68,27 @@ def free(group: str, name: str, weights: str | None, seeds: int) -> list[Row]:
 
 
 SUITE = [
-    *free('lidc-shapes', 'control_gumbel', None, 1),
-    *trained('lidc-shapes', 'control_recipe'),
-    *trained('lidc-shapes', 'control'),
+    *both_noises('lidc-shapes', 'control_gumbel', None, 1),
+    *both_noises('lidc-shapes', 'control_recipe', 'control_recipe'),
+    *both_noises('lidc-shapes', 'control', 'control'),
     Row('lidc-shapes', 'control_m5', 'control_m5', 1),
     Row('lidc-shapes', 'control_m1', 'control_m1', 1),
     Row('lidc-shapes', 'control_cgan-ce', 'control_cgan-ce', 1),
-    *free('camvid', 'control_gumbel', None, 1),
-    *trained('camvid', 'control_recipe'),
+    *both_noises('camvid', 'control_gumbel', None, 1),
+    *both_noises('camvid', 'control_recipe', 'control_recipe'),
     Row('camvid', 'control', 'control', 1),
     Row('camvid', 'perfect-flips', None, 1),
-    *trained('camvid', 'recipe'),
-    *free('camvid', 'gumbel', 'recipe', 3),
+    *both_noises('camvid', 'recipe', 'recipe'),
+    *both_noises('camvid', 'gumbel', 'recipe', 3),
     Row('camvid', 'faithful', 'faithful', 1),
     Row('camvid', 'cgan-ce', 'cgan-ce', 3),
-    *trained('bubil', 'recipe'),
-    *free('bubil', 'gumbel', 'recipe', 3),
+    *both_noises('bubil', 'recipe', 'recipe'),
+    *both_noises('bubil', 'gumbel', 'recipe', 3),
     Row('bubil', 'independent', 'recipe', 3),
     Row('bubil', 'argmax', 'recipe', 3),
     Row('bubil', 'faithful', 'faithful', 1),
-    *trained('lidc-shapes', 'ct_recipe', 1),
-    *free('lidc-shapes', 'ct_gumbel', 'ct_recipe', 1),
+    *both_noises('lidc-shapes', 'ct_recipe', 'ct_recipe', 1),
+    *both_noises('lidc-shapes', 'ct_gumbel', 'ct_recipe', 1),
     Row('lidc-shapes', 'ct', 'ct', 1),
     Row('lidc-shapes', 'ct_cvae-gan-cal', 'ct_cvae-gan-cal', 1),
     Row('lidc-shapes', 'ct_cvae-gan', 'ct_cvae-gan', 1),
