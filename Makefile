@@ -45,9 +45,6 @@ $(VENV)/.mmcar-ready: $(PINS)
 $(ONEDL_VENV)/.mmcar-ready: $(PINS)
 	$(call install,$(ONEDL_VENV),onedl)
 
-# glibc keeps freed memory: nearly twice as fast with tensors of these sizes.
-quickstart: export MALLOC_MMAP_THRESHOLD_ ?= 4000000000
-quickstart: export MALLOC_TRIM_THRESHOLD_ ?= 8000000000
 quickstart: setup  ## Data, training, test and figures in minutes on a CPU
 	@$(RUN) tools/quickstart.py
 

@@ -5,6 +5,7 @@ A user's mistake ends in one sentence and exit code 2; ``--debug`` or
 """
 
 import argparse
+import ctypes
 import json
 import os
 import re
@@ -28,6 +29,8 @@ LAUNCHERS = ('none', 'pytorch', 'slurm', 'mpi')
 AMP_TYPES = ('OptimWrapper', 'AmpOptimWrapper')
 # Raised in the library for input that cannot work, with a message for users.
 USER_ERRORS = (ValueError, FileNotFoundError, ImportError, NonFiniteLossError)
+# Parameters of mallopt, from glibc's malloc.h.
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 
 
 class ToolError(Exception):
@@ -41,6 +44,7 @@ def run_tool(main: Callable[[], None]) -> None:
         main: The tool; parses its own arguments.
     """
     debug = os.environ.get('MMCAR_DEBUG', '') not in ('', '0')
+    keep_freed_memory()
     try:
         main()
     except (ToolError, *USER_ERRORS) as error:
@@ -50,6 +54,19 @@ def run_tool(main: Callable[[], None]) -> None:
         tool = Path(sys.argv[0]).name
         print(f'{tool}: error: {text}', file=sys.stderr)
         sys.exit(2)
+
+
+def keep_freed_memory() -> None:
+    """Let glibc reuse the memory of freed tensors.
+
+    By default it returns large blocks to the system at once and has every
+    page zeroed again for the next tensor: on a CPU that took up to half of
+    the time. Other C libraries have no such setting and are left alone.
+    """
+    mallopt = getattr(ctypes.CDLL(None), 'mallopt', None)
+    if mallopt is not None:
+        mallopt(M_MMAP_MAX, 0)
+        mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
 
 
 def add_config_arguments(parser: argparse.ArgumentParser) -> None:
@@ -220,7 +237,6 @@ def find_mismatch(model: nn.Module, weights: dict[str, Any]) -> str | None:
 
 def write_json(path: Path, content: object) -> None:
     """Write a JSON file that is never seen half written."""
-    text = json.dumps(content, indent=2)
     text = json.dumps(content, indent=2) + '\n'
     WholeFileBackend().put(text.encode(), path)
 

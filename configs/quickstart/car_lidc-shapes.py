@@ -23,7 +23,7 @@ model = dict(train_cfg=dict(soft_labels=True, num_samples=8))
 train_dataloader = dict(batch_size=8, dataset=dict(pipeline=train_pipeline))
 val_dataloader = dict(dataset=dict(pipeline=test_pipeline))
 test_dataloader = dict(dataset=dict(pipeline=test_pipeline, indices=200))
-optim_wrapper = dict(calibration=dict(optimizer=dict(lr=1e-3)))
+param_scheduler = dict(calibration=dict(end=1000))
 train_cfg = dict(
     phases=[
         dict(iters=1000, train=['calibration']),

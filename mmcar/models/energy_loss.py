@@ -149,10 +149,9 @@ class EnergyLoss(nn.Module):
         ignore_index: Pixels with this label are left out.
         smooth: In pixels.
         unbiased: Leave out the pairs of a sample with itself: unbiased for
-            independent noise. Low-discrepancy samples avoid each other like
-            strata of the distribution, each of which stands for itself too:
-            there the mean over all pairs (False) is the better estimate, and
-            leaving pairs out would push samples too far apart.
+            independent noise. Low-discrepancy samples avoid each other, so
+            that the truth lies between both settings; with them in, samples
+            drew closer together in our experiments.
     """
 
     loss_name = 'loss_energy'

@@ -16,6 +16,7 @@ from rich.progress import (
 
 from .data import Run, grid
 from .figures import save_figures
+from .ordinary import OrdinaryTrainer
 from .report import format_table, write_csv
 from .training import Settings, Trained, Trainer
 
@@ -70,7 +71,8 @@ def time_sequential(
 ) -> Seconds:
     """Time of training all runs singly, estimated from ``number`` of them.
 
-    They are spread over the grid and do a tenth of the iterations each.
+    They are spread over the grid, trained in ordinary PyTorch, and do a tenth
+    of the iterations each.
     """
     short = replace(
         settings,
@@ -81,7 +83,8 @@ def time_sequential(
     chosen = [runs[(i * len(runs)) // number] for i in range(number)]
     start = Seconds.now()
     for i, run in enumerate(chosen):
-        train_with_progress([run], short, f'run {i + 1} of {number}')
+        print(f'Timing run {i + 1} of {number} alone')
+        OrdinaryTrainer(run, short).train()
     return (Seconds.now() - start) * (10 * len(runs) / number)
 
 

@@ -7,7 +7,6 @@ train_pipeline = [
     dict(type='RandomFlip', prob=0.5, direction='horizontal'),
     dict(type='RandomFlip', prob=0.5, direction='vertical'),
     dict(type='RandomRotate', prob=0.5, degree=(90, 90)),
-    dict(type='PhotoMetricDistortion', hue_delta=1),
     dict(type='PackStochasticInputs'),
 ]
 test_pipeline = [

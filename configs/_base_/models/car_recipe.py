@@ -9,14 +9,14 @@ model = dict(
             film='residual',
             upsample='resize',
             gumbel=dict(correlation_length=None),
-            temperature=0.1,
+            temperature=0.05,
         ),
         noise=dict(type='SobolNoise'),
     ),
     loss_adv=dict(loss_weight=1.0),
     loss_cal=[
         dict(type='CalibrationLoss', loss_weight=5.0),
-        dict(type='EnergyLoss', loss_weight=10.0, unbiased=False),
+        dict(type='EnergyLoss', loss_weight=10.0, classes=(1,), smooth=0.1),
     ],
     train_cfg=dict(num_samples=8),
 )

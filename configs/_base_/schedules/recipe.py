@@ -1,6 +1,14 @@
-# D learns at every iteration, fast enough to be heard; G is averaged.
+# D learns at every iteration, fast enough to be heard; G is averaged; F's
+# learning rate falls to zero.
 _base_ = './car_two_stage.py'
-optim_wrapper = dict(discriminator=dict(optimizer=dict(lr=1e-4)))
+optim_wrapper = dict(
+    calibration=dict(optimizer=dict(lr=1e-3, betas=(0.9, 0.999))),
+    discriminator=dict(optimizer=dict(lr=1e-4)),
+)
+param_scheduler = dict(
+    _delete_=True,
+    calibration=dict(type='CosineAnnealingLR', by_epoch=False, end=80000),
+)
 custom_hooks = [
     dict(type='R1Hook', weight=10.0),
     dict(type='NetworkEMAHook', network='generator', momentum=0.005),

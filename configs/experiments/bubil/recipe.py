@@ -7,11 +7,11 @@ _base_ = [
 ]
 model = dict(train_cfg=dict(soft_labels=True))
 train_dataloader = dict(batch_size=8)
-optim_wrapper = dict(calibration=dict(optimizer=dict(lr=1e-3)))
+param_scheduler = dict(calibration=dict(end=2000))
 train_cfg = dict(
     phases=[
-        dict(iters=800, train=['calibration']),
+        dict(iters=2000, train=['calibration']),
         dict(iters=400, train=['generator', 'discriminator']),
     ],
-    val_interval=100000,
+    val_begin=100000,
 )

@@ -7,6 +7,7 @@ model = dict(
     )
 )
 optim_wrapper = dict(calibration=None)
+param_scheduler = None
 train_cfg = dict(
     phases=[
         dict(

@@ -1,4 +1,5 @@
-# CamVid flips on the black box of black_box.py, paper's recipe.
+# CamVid flips on the black box of black_box.py, paper's recipe for G
+# and D; F is trained as in recipe.py.
 _base_ = [
     '../../_base_/models/car_small.py',
     '../../_base_/datasets/camvid_flips_small.py',
@@ -19,15 +20,21 @@ model = dict(
     train_cfg=dict(num_samples=7),
 )
 train_dataloader = dict(batch_size=4)
-optim_wrapper = dict(calibration=dict(optimizer=dict(lr=1e-3)))
+optim_wrapper = dict(
+    calibration=dict(optimizer=dict(lr=1e-3, betas=(0.9, 0.999)))
+)
+param_scheduler = dict(
+    _delete_=True,
+    calibration=dict(type='CosineAnnealingLR', by_epoch=False, end=1500),
+)
 train_cfg = dict(
     phases=[
-        dict(iters=600, train=['calibration']),
+        dict(iters=1500, train=['calibration']),
         dict(
             iters=400,
             train=['generator', 'discriminator'],
             cycles=dict(discriminator=(50, 200)),
         ),
     ],
-    val_interval=100000,
+    val_begin=100000,
 )

@@ -14,14 +14,18 @@ model = dict(
             checkpoint='work_dirs/experiments/camvid/black_box/iter_1500.pth',
         ),
         calibration=dict(_delete_=True, type='ConvCalibration', channels=32),
-    )
+    ),
+    loss_cal=[
+        dict(type='CalibrationLoss', loss_weight=5.0),
+        dict(type='EnergyLoss', loss_weight=10.0),
+    ],
 )
 train_dataloader = dict(batch_size=4)
-optim_wrapper = dict(calibration=dict(optimizer=dict(lr=1e-3)))
+param_scheduler = dict(calibration=dict(end=1500))
 train_cfg = dict(
     phases=[
-        dict(iters=600, train=['calibration']),
+        dict(iters=1500, train=['calibration']),
         dict(iters=400, train=['generator', 'discriminator']),
     ],
-    val_interval=100000,
+    val_begin=100000,
 )

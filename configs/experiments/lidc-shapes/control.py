@@ -13,10 +13,10 @@ train_dataloader = dict(batch_size=16)
 train_cfg = dict(
     phases=[
         dict(
-            iters=500,
+            iters=800,
             train=['generator', 'discriminator'],
             cycles=dict(discriminator=(50, 200)),
         )
     ],
-    val_interval=100000,
+    val_begin=100000,
 )

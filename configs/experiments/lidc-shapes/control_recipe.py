@@ -9,8 +9,9 @@ model = dict(
     decode_head=dict(calibration=dict(_delete_=True, type='KnownDistribution'))
 )
 optim_wrapper = dict(calibration=None)
+param_scheduler = None
 train_dataloader = dict(batch_size=16)
 train_cfg = dict(
     phases=[dict(iters=1000, train=['generator', 'discriminator'])],
-    val_interval=100000,
+    val_begin=100000,
 )

@@ -4,12 +4,13 @@ _base_ = [
     '../../_base_/schedules/recipe.py',
     '../../_base_/default_runtime.py',
 ]
+model = dict(train_cfg=dict(soft_labels=True))
 train_dataloader = dict(batch_size=16)
-optim_wrapper = dict(calibration=dict(optimizer=dict(lr=1e-3)))
+param_scheduler = dict(calibration=dict(end=1000))
 train_cfg = dict(
     phases=[
-        dict(iters=500, train=['calibration']),
+        dict(iters=1000, train=['calibration']),
         dict(iters=500, train=['generator', 'discriminator']),
     ],
-    val_interval=100000,
+    val_begin=100000,
 )

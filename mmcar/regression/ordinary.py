@@ -1,0 +1,89 @@
+"""One run in ordinary PyTorch: what the batched trainer is timed against."""
+
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from mmcar.models.losses import AdversarialLoss
+
+from .data import BimodalData, Run
+from .training import Settings, update
+
+
+def build_mlp(in_features: int, hidden: int, layers: int = 4) -> nn.Module:
+    """A multilayer perceptron (N, in_features) -> (N, 1)."""
+    sizes = [in_features] + layers * [hidden]
+    blocks = [
+        nn.Sequential(nn.Linear(i, o), nn.LeakyReLU(0.01))
+        for i, o in pairwise(sizes)
+    ]
+    return nn.Sequential(*blocks, nn.Linear(hidden, 1))
+
+
+class OrdinaryTrainer:
+    """Trains F, then G and D, of a single run.
+
+    The same experiment as that of the batched trainer, without what makes
+    that one fast: each run has an F of its own, and the gradient of L_cal
+    flows through all samples.
+
+    Args:
+        run: The run.
+        settings: Hyperparameters.
+    """
+
+    def __init__(self, run: Run, settings: Settings) -> None:
+        self.run, self.settings = run, settings
+        torch.manual_seed(settings.seed)
+        hidden = settings.hidden
+        self.calibration = build_mlp(1, hidden)
+        self.generator = build_mlp(3, hidden)
+        self.discriminator = build_mlp(2, hidden)
+        self.adversarial = AdversarialLoss()
+
+    def train(self) -> None:
+        """Train all three networks."""
+        settings = self.settings
+        data = BimodalData([self.run], settings.seed)
+        networks = (self.calibration, self.generator, self.discriminator)
+        optim_f, optim_g, optim_d = (
+            torch.optim.Adam(network.parameters(), lr=settings.lr)
+            for network in networks
+        )
+        for _ in range(settings.calibration_iters):
+            x, y = self._draw(data, settings.calibration_batch)
+            error = (self.calibration(x) - y).square().mean()
+            update(optim_f, 0.5 * error)
+        for _ in range(settings.iters):
+            x, y = self._draw(data, settings.batch)
+            with torch.no_grad():
+                target = self.calibration(x)
+            fake = self._step_generator(x, target, optim_g)
+            maps = torch.cat([y, fake])
+            logits = self.discriminator(torch.cat([x.repeat(2, 1), maps], 1))
+            loss = self.adversarial.discriminator(*logits.chunk(2))
+            update(optim_d, loss)
+
+    def _step_generator(
+        self, x: Tensor, target: Tensor, optimizer: torch.optim.Optimizer
+    ) -> Tensor:
+        """Update G; one sample (N, 1) per x."""
+        settings = self.settings
+        number = settings.num_samples if self.run.calibrated else 1
+        noise = torch.randn(number * len(x), 1)
+        inputs = torch.cat([x, target], 1).repeat(number, 1)
+        samples = self.generator(torch.cat([inputs, noise], 1))
+        samples = samples.unflatten(0, (number, -1))
+        logits = self.discriminator(torch.cat([x, samples[0]], 1))
+        loss = self.adversarial.generator(logits)
+        if self.run.calibrated:
+            error = (samples.mean(0) - target).square().mean()
+            loss = loss + settings.cal_weight * 0.5 * error
+        update(optimizer, loss)
+        return samples[0].detach()
+
+    def _draw(self, data: BimodalData, count: int) -> tuple[Tensor, Tensor]:
+        """Draw x and y, each (N, 1)."""
+        x, y = data.draw(count)
+        return x.T, y.T
