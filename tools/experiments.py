@@ -3,7 +3,8 @@
 Each training is `tools/train.py CONFIG`, each score `tools/test.py CONFIG`,
 one thread each, two side by side. What is finished is not run again; what was
 interrupted goes on from its last checkpoint. Results: one folder per run below
---work-dir, and the tables in summary.md and summary.json there.
+--work-dir, and tables of all that is finished in summary.md and summary.json
+there.
 """
 
 import argparse
@@ -18,12 +19,28 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
 from mmcar import cli
 
 CONFIGS = Path('configs/experiments')
 NORMAL = 'model.decode_head.noise.type=NormalNoise'
 SOBOL = 'model.decode_head.noise.type=SobolNoise'
-SHOWN = ('GED_16', 'GED_50', 'GED_100', 'HM-IoU_16', 'diversity_16', 'ECE')
+# Scores of the tables and their headings; a group shows those that it has.
+COLUMNS = {
+    'GED_16': 'GED 16',
+    'GED_50': 'GED 50',
+    'GED_100': 'GED 100',
+    'HM-IoU_16': 'HM-IoU 16',
+    'diversity_16': "E d(s, s')",
+    'ECE': 'ECE of F',
+    'offset/mean': 'offset of F',
+    'offset_samples/mean': 'offset of samples',
+    'flip_error': 'flip error',
+    'flip_correlation': 'correlation',
+    'flip_coherence': 'coherence',
+}
+BUFFERS = ('running_mean', 'running_var', 'num_batches_tracked')
 
 
 @dataclass(frozen=True)
@@ -63,13 +80,13 @@ def both_noises(
 
 
 SUITE = [
-    *both_noises('lidc-shapes', 'control_gumbel', None, 1),
+    *both_noises('lidc-shapes', 'control_gumbel', None),
     *both_noises('lidc-shapes', 'control_recipe', 'control_recipe'),
     *both_noises('lidc-shapes', 'control', 'control'),
     Row('lidc-shapes', 'control_m5', 'control_m5', 1),
     Row('lidc-shapes', 'control_m1', 'control_m1', 1),
     Row('lidc-shapes', 'control_cgan-ce', 'control_cgan-ce', 1),
-    *both_noises('camvid', 'control_gumbel', None, 1),
+    *both_noises('camvid', 'control_gumbel', None),
     *both_noises('camvid', 'control_recipe', 'control_recipe'),
     Row('camvid', 'control', 'control', 1),
     Row('camvid', 'perfect-flips', None, 1),
@@ -128,16 +145,21 @@ class Experiments:
                 cli.write_json(done, report)
             return Path(json.loads(done.read_text())['checkpoint'])
 
-    def test(self, row: Row, seed: int) -> dict:
-        """Scores of a row for one seed, computed unless they are there."""
+    def scores_file(self, row: Row, seed: int) -> Path:
+        """Where the scores of a row for one seed are written."""
+        noise = 'sobol' if SOBOL in row.options else 'normal'
+        folder = self.folder(row.group, row.name, seed)
+        return folder / f'test_{noise}' / 'test_scores.json'
+
+    def test(self, row: Row, seed: int) -> None:
+        """Score a row for one seed, unless that is done."""
         if row.group == 'camvid' and 'control' not in row.name:
             self.black_box()
         checkpoint = []
         if row.weights is not None:
             checkpoint = [str(self.train(row.group, row.weights, seed))]
-        noise = 'sobol' if SOBOL in row.options else 'normal'
-        folder = self.folder(row.group, row.name, seed) / f'test_{noise}'
-        scores = folder / 'test_scores.json'
+        scores = self.scores_file(row, seed)
+        folder = scores.parent
         with self._lock(folder):
             if not scores.is_file():
                 counts = '(16,50,100)'
@@ -154,7 +176,6 @@ class Experiments:
                     checkpoint,
                     options,
                 )
-        return json.loads(scores.read_text())['scores']
 
     def black_box(self) -> None:
         """Train CamVid's black box, where its configs look for it."""
@@ -204,35 +225,76 @@ def order_runs(rows: list[Row], max_seeds: int | None) -> list[tuple]:
     return first + later
 
 
-def summarise(rows: list[Row], scores: dict, work_dir: Path) -> str:
-    """A markdown table per group: mean and spread over seeds."""
+def load_scores(rows: list[Row], experiments: Experiments) -> dict:
+    """Scores of every test that has run, (row, seed) -> score -> value."""
+    found = {}
+    for row in rows:
+        for seed in range(row.seeds):
+            path = experiments.scores_file(row, seed)
+            if path.is_file():
+                found[row, seed] = json.loads(path.read_text())['scores']
+    return found
+
+
+def summarise(scores: dict, work_dir: Path) -> str:
+    """A markdown table per group: mean and spread over seeds.
+
+    Args:
+        scores: What `load_scores` returns.
+        work_dir: Folder of all results.
+    """
+    runs: dict[Row, list[dict]] = {}
+    for (row, _), values in scores.items():
+        runs.setdefault(row, []).append(values)
     text = []
-    for group in dict.fromkeys(row.group for row in rows):
-        text += [f'## {group}', '', f'| row | {" | ".join(SHOWN)} | minutes |']
-        text += ['|---' * (len(SHOWN) + 2) + '|']
-        for row in (r for r in rows if r.group == group):
-            cells = [_cell(scores[row], name) for name in SHOWN]
-            minutes = _minutes(work_dir / group / (row.weights or ''))
-            line = ' | '.join([row.title, *cells, minutes])
-            text.append(f'| {line} |')
+    for group in dict.fromkeys(row.group for row in runs):
+        own = {row: found for row, found in runs.items() if row.group == group}
+        shown = {
+            key: heading
+            for key, heading in COLUMNS.items()
+            if any(key in run for found in own.values() for run in found)
+        }
+        heads = ['row', *shown.values(), 'seeds', 'minutes', 'parameters']
+        text += [f'## {group}', '', f'| {" | ".join(heads)} |']
+        text += ['|---' * len(heads) + '|']
+        for row, found in own.items():
+            cells = [row.title, *(_cell(found, key) for key in shown)]
+            cells += [str(len(found)), *_training(row, work_dir)]
+            text.append(f'| {" | ".join(cells)} |')
         text.append('')
     return '\n'.join(text)
 
 
-def _cell(runs: list[dict], name: str) -> str:
-    values = [run[name] for run in runs if name in run]
+def _cell(runs: list[dict], key: str) -> str:
+    values = [run[key] for run in runs if key in run]
     if not values:
         return ''
-    spread = f' ± {statistics.stdev(values):.3f}' if len(values) > 1 else ''
-    return f'{statistics.mean(values):.3f}{spread}'
+    spread = f' ± {statistics.stdev(values):.4f}' if len(values) > 1 else ''
+    return f'{statistics.mean(values):.4f}{spread}'
 
 
-def _minutes(folder: Path) -> str:
-    found = [
-        json.loads(path.read_text())['minutes']
+def _training(row: Row, work_dir: Path) -> tuple[str, str]:
+    """Minutes of the training, and parameters of F and G, in thousands."""
+    folder = work_dir / row.group / (row.weights or row.name)
+    reports = [
+        json.loads(path.read_text())
         for path in folder.glob('seed*/trained.json')
     ]
-    return f'{statistics.mean(found):.1f}' if found else '0'
+    if not reports:
+        return '0', '0'
+    minutes = statistics.mean(report['minutes'] for report in reports)
+    return f'{minutes:.1f}', f'{count_parameters(reports[0]) // 1000}k'
+
+
+def count_parameters(report: dict) -> int:
+    """Parameters of F and G in the checkpoint that a report names."""
+    state = torch.load(report['checkpoint'], map_location='cpu')['state_dict']
+    prefixes = ('decode_head.calibration.', 'decode_head.generator.')
+    return sum(
+        tensor.numel()
+        for key, tensor in state.items()
+        if key.startswith(prefixes) and not key.endswith(BUFFERS)
+    )
 
 
 def parse_args() -> argparse.Namespace:
@@ -280,12 +342,15 @@ def main() -> None:
         done, _ = wait(futures.values(), return_when=FIRST_EXCEPTION)
         if any(future.exception() for future in done):
             pool.shutdown(cancel_futures=True)
-        scores = {row: [] for row in rows}
-        for (row, _), future in futures.items():
-            scores[row].append(future.result())
-    text = summarise(rows, scores, args.work_dir)
+        for future in futures.values():
+            future.result()
+    scores = load_scores(SUITE, experiments)
+    text = summarise(scores, args.work_dir)
     (args.work_dir / 'summary.md').write_text(text)
-    found = {f'{r.group}/{r.title}': runs for r, runs in scores.items()}
+    found = {
+        f'{row.group}/{row.title}/seed{seed}': values
+        for (row, seed), values in scores.items()
+    }
     cli.write_json(args.work_dir / 'summary.json', found)
     print(text)
 

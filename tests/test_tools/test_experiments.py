@@ -1,0 +1,100 @@
+"""The suite's own logic; its trainings are tools with tests of their own."""
+
+import json
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from mmcar import cli
+from tests.test_tools.project import ROOT
+from tests.test_tools.scripts import load_script
+
+experiments = load_script('experiments.py')
+ROW = experiments.Row('bubil', 'recipe', 'recipe', 2)
+
+
+@pytest.fixture
+def commands(monkeypatch, tmp_path):
+    """Commands that would have run; each leaves the files of its tool."""
+    run = []
+
+    def record(command, **_):
+        run.append(command)
+        folder = Path(command[command.index('--work-dir') + 1])
+        if command[1] == 'tools/train.py':
+            checkpoint = folder / 'iter_1.pth'
+            state = {
+                'decode_head.generator.w': torch.zeros(3000),
+                'decode_head.generator.running_mean': torch.zeros(9000),
+                'discriminator.w': torch.zeros(9000),
+            }
+            torch.save(dict(state_dict=state), checkpoint)
+            (folder / 'last_checkpoint').write_text(str(checkpoint))
+        else:
+            scores = {'GED_16': 0.1 * len(run), 'ECE': 0.5}
+            text = json.dumps(dict(scores=scores))
+            (folder / 'test_scores.json').write_text(text)
+        return SimpleNamespace(returncode=0)
+
+    monkeypatch.setattr(subprocess, 'run', record)
+    return run
+
+
+def test_every_row_has_a_config_and_weights_from_a_config():
+    for row in experiments.SUITE:
+        folder = ROOT / 'configs' / 'experiments' / row.group
+        assert (folder / f'{row.name}.py').is_file(), row
+        if row.weights:
+            assert (folder / f'{row.weights}.py').is_file(), row
+
+
+def test_what_is_finished_is_not_run_again(commands, tmp_path):
+    suite = experiments.Experiments(tmp_path, [])
+    for _ in range(2):
+        suite.test(ROW, 1)
+    assert [command[1] for command in commands] == [
+        'tools/train.py',
+        'tools/test.py',
+    ]
+    assert 'randomness.seed=1' in commands[0]
+    assert 'model.test_cfg.seed=1' in commands[1]
+
+
+def test_a_failure_names_the_log(commands, tmp_path, monkeypatch):
+    failed = SimpleNamespace(returncode=1)
+    monkeypatch.setattr(subprocess, 'run', lambda *_, **__: failed)
+    suite = experiments.Experiments(tmp_path, [])
+    with pytest.raises(cli.ToolError, match=r'output\.log'):
+        suite.test(ROW, 0)
+    assert experiments.load_scores([ROW], suite) == {}
+
+
+def test_trainings_come_first_each_once():
+    rows = experiments.both_noises('bubil', 'recipe', 'recipe', 2)
+    order = experiments.order_runs(rows, None)
+    assert [(row is rows[1], seed) for row, seed in order] == [
+        (False, 0),
+        (False, 1),
+        (True, 0),
+        (True, 1),
+    ]
+    assert len(experiments.order_runs(rows, 1)) == 2
+
+
+def test_table(commands, tmp_path):
+    suite = experiments.Experiments(tmp_path, [])
+    for seed in (0, 1):
+        suite.test(ROW, seed)
+    scores = experiments.load_scores([ROW], suite)
+    *_, head, _, line = experiments.summarise(scores, tmp_path).split('\n')[:5]
+    heads = [cell.strip() for cell in head.strip('|').split('|')]
+    cells = [cell.strip() for cell in line.strip('|').split('|')]
+    table = dict(zip(heads, cells, strict=True))
+    # The tests were the second and the fourth command.
+    assert table['GED 16'] == '0.3000 ± 0.1414'
+    assert table['seeds'] == '2'
+    assert table['parameters'] == '3k'
+    assert 'HM-IoU 16' not in table
