@@ -40,6 +40,15 @@ COLUMNS = {
     'flip_correlation': 'correlation',
     'flip_coherence': 'coherence',
 }
+# Trainings that take over F from another one, whose config is named.
+F_FROM = {
+    'lidc-shapes/ct': 'ct_recipe',
+    'lidc-shapes/ct_cvae-gan': 'ct_recipe',
+    'lidc-shapes/ct_cvae-gan-cal': 'ct_recipe',
+    'camvid/faithful': 'recipe',
+    'camvid/cgan-ce': 'recipe',
+    'bubil/faithful': 'recipe',
+}
 BUFFERS = ('running_mean', 'running_var', 'num_batches_tracked')
 
 
@@ -131,13 +140,18 @@ class Experiments:
         with self._lock(folder):
             done = folder / 'trained.json'
             if not done.is_file():
+                options = [f'randomness.seed={seed}', *self.cfg_options]
+                if source := F_FROM.get(f'{group}/{name}'):
+                    path = self.train(group, source, seed)
+                    key = 'model.decode_head.calibration.init_cfg.checkpoint'
+                    options.append(f'{key}={path}')
                 start = time.monotonic()
                 self._call(
                     'train.py',
                     CONFIGS / group / f'{name}.py',
                     folder,
                     ['--resume'],
-                    [f'randomness.seed={seed}', *self.cfg_options],
+                    options,
                 )
                 last = Path((folder / 'last_checkpoint').read_text().strip())
                 minutes = (time.monotonic() - start) / 60

@@ -1,22 +1,28 @@
-# BU-BIL cells with the paper's recipe; F is trained as in recipe.py.
+# BU-BIL cells with the paper's recipe for G and D, on the F that recipe.py
+# trained.
 _base_ = [
     '../../_base_/models/car_small.py',
     '../../_base_/datasets/bubil_64.py',
     '../../_base_/schedules/car_two_stage.py',
     '../../_base_/default_runtime.py',
 ]
-model = dict(train_cfg=dict(num_samples=8, soft_labels=True))
+model = dict(
+    decode_head=dict(
+        calibration=dict(
+            init_cfg=dict(
+                type='Pretrained',
+                checkpoint='work_dirs/experiments/bubil/recipe/seed0/'
+                'iter_2400.pth',
+                prefix='decode_head.calibration.',
+            )
+        )
+    ),
+    train_cfg=dict(num_samples=8),
+)
 train_dataloader = dict(batch_size=8)
-optim_wrapper = dict(
-    calibration=dict(optimizer=dict(lr=1e-3, betas=(0.9, 0.999)))
-)
-param_scheduler = dict(
-    _delete_=True,
-    calibration=dict(type='CosineAnnealingLR', by_epoch=False, end=2000),
-)
+optim_wrapper = dict(calibration=None)
 train_cfg = dict(
     phases=[
-        dict(iters=2000, train=['calibration']),
         dict(
             iters=400,
             train=['generator', 'discriminator'],

@@ -46,9 +46,7 @@ optim_wrapper = dict(
 param_scheduler = [
     dict(type='PolyLR', power=0.9, by_epoch=False, begin=0, end=1500)
 ]
-train_cfg = dict(
-    type='IterBasedTrainLoop', max_iters=1500, val_begin=100000
-)
+train_cfg = dict(type='IterBasedTrainLoop', max_iters=1500, val_begin=100000)
 val_cfg = dict(type='ValLoop')
 test_cfg = dict(type='TestLoop')
 val_evaluator = [dict(type='IoUMetric', iou_metrics=['mIoU'])]

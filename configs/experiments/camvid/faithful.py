@@ -1,5 +1,5 @@
-# CamVid flips on the black box of black_box.py, paper's recipe for G
-# and D; F is trained as in recipe.py.
+# CamVid flips on the black box of black_box.py, paper's recipe for G and D, on
+# the F that recipe.py trained.
 _base_ = [
     '../../_base_/models/car_small.py',
     '../../_base_/datasets/camvid_flips_small.py',
@@ -14,22 +14,25 @@ model = dict(
             config='configs/experiments/camvid/black_box.py',
             checkpoint='work_dirs/experiments/camvid/black_box/iter_1500.pth',
         ),
-        calibration=dict(_delete_=True, type='ConvCalibration', channels=32),
+        calibration=dict(
+            _delete_=True,
+            type='ConvCalibration',
+            channels=32,
+            init_cfg=dict(
+                type='Pretrained',
+                checkpoint='work_dirs/experiments/camvid/recipe/seed0/'
+                'iter_1900.pth',
+                prefix='decode_head.calibration.',
+            ),
+        ),
         generator=dict(noise_size=32),
     ),
     train_cfg=dict(num_samples=7),
 )
 train_dataloader = dict(batch_size=4)
-optim_wrapper = dict(
-    calibration=dict(optimizer=dict(lr=1e-3, betas=(0.9, 0.999)))
-)
-param_scheduler = dict(
-    _delete_=True,
-    calibration=dict(type='CosineAnnealingLR', by_epoch=False, end=1500),
-)
+optim_wrapper = dict(calibration=None)
 train_cfg = dict(
     phases=[
-        dict(iters=1500, train=['calibration']),
         dict(
             iters=400,
             train=['generator', 'discriminator'],

@@ -17,7 +17,7 @@ model = dict(
     ),
     loss_cal=[
         dict(type='CalibrationLoss', loss_weight=5.0),
-        dict(type='EnergyLoss', loss_weight=10.0),
+        dict(type='EnergyLoss', loss_weight=10.0, unbiased=False),
     ],
 )
 train_dataloader = dict(batch_size=4)

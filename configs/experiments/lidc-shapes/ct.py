@@ -1,25 +1,30 @@
-# LIDC shapes from the simulated CT: F, then G and D, paper's recipe for
-# G and D; F is trained as in ct_recipe.py.
+# LIDC shapes from the simulated CT: paper's recipe for G and D, on the F that
+# ct_recipe.py trained.
 _base_ = [
     '../../_base_/models/car_small.py',
     '../../_base_/datasets/lidc_shapes_32.py',
     '../../_base_/schedules/car_two_stage.py',
     '../../_base_/default_runtime.py',
 ]
-model = dict(train_cfg=dict(num_samples=8, soft_labels=True))
+model = dict(
+    decode_head=dict(
+        calibration=dict(
+            init_cfg=dict(
+                type='Pretrained',
+                checkpoint='work_dirs/experiments/lidc-shapes/ct_recipe/seed0/'
+                'iter_1500.pth',
+                prefix='decode_head.calibration.',
+            )
+        )
+    ),
+    train_cfg=dict(num_samples=8),
+)
 train_dataloader = dict(batch_size=16)
-optim_wrapper = dict(
-    calibration=dict(optimizer=dict(lr=1e-3, betas=(0.9, 0.999)))
-)
-param_scheduler = dict(
-    _delete_=True,
-    calibration=dict(type='CosineAnnealingLR', by_epoch=False, end=1000),
-)
+optim_wrapper = dict(calibration=None)
 train_cfg = dict(
     phases=[
-        dict(iters=1000, train=['calibration']),
         dict(
-            iters=500,
+            iters=800,
             train=['generator', 'discriminator'],
             cycles=dict(discriminator=(50, 200)),
         ),
