@@ -1,5 +1,5 @@
-# BU-BIL cells with the paper's recipe for G and D, on the F that recipe.py
-# trained.
+# BU-BIL cells with the paper's recipe for G and D, on the F that
+# calibration.py trained.
 _base_ = [
     '../../_base_/models/car_small.py',
     '../../_base_/datasets/bubil_64.py',
@@ -11,8 +11,8 @@ model = dict(
         calibration=dict(
             init_cfg=dict(
                 type='Pretrained',
-                checkpoint='work_dirs/experiments/bubil/recipe/seed0/'
-                'iter_2400.pth',
+                checkpoint='work_dirs/experiments/bubil/calibration/seed0/'
+                'iter_3000.pth',
                 prefix='decode_head.calibration.',
             )
         )

@@ -1,4 +1,4 @@
-# IndependentPixelSampler on the F that recipe.py trained.
+# IndependentPixelSampler on the F that calibration.py trained.
 _base_ = './gumbel.py'
 model = dict(
     decode_head=dict(

@@ -1,17 +1,26 @@
-# BU-BIL cells: F from the image on the annotators' mean, then the recipe.
+# BU-BIL cells: mmcar's recipe on the F that calibration.py trained.
 _base_ = [
     '../../_base_/models/car_recipe_small.py',
     '../../_base_/datasets/bubil_64.py',
     '../../_base_/schedules/recipe.py',
     '../../_base_/default_runtime.py',
 ]
-model = dict(train_cfg=dict(soft_labels=True))
+model = dict(
+    decode_head=dict(
+        calibration=dict(
+            init_cfg=dict(
+                type='Pretrained',
+                checkpoint='work_dirs/experiments/bubil/calibration/seed0/'
+                'iter_3000.pth',
+                prefix='decode_head.calibration.',
+            )
+        )
+    )
+)
 train_dataloader = dict(batch_size=8)
-param_scheduler = dict(calibration=dict(end=2000))
+optim_wrapper = dict(calibration=None)
+param_scheduler = None
 train_cfg = dict(
-    phases=[
-        dict(iters=2000, train=['calibration']),
-        dict(iters=400, train=['generator', 'discriminator']),
-    ],
+    phases=[dict(iters=500, train=['generator', 'discriminator'])],
     val_begin=100000,
 )

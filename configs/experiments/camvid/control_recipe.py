@@ -6,13 +6,3 @@ model = dict(
         calibration=dict(_delete_=True, type='KnownDistribution'),
     )
 )
-optim_wrapper = dict(calibration=None)
-param_scheduler = None
-train_cfg = dict(
-    phases=[
-        dict(
-            iters=400,
-            train=['generator', 'discriminator'],
-        )
-    ]
-)

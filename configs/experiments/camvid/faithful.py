@@ -1,5 +1,5 @@
 # CamVid flips on the black box of black_box.py, paper's recipe for G and D, on
-# the F that recipe.py trained.
+# the F that calibration.py trained.
 _base_ = [
     '../../_base_/models/car_small.py',
     '../../_base_/datasets/camvid_flips_small.py',
@@ -20,8 +20,8 @@ model = dict(
             channels=32,
             init_cfg=dict(
                 type='Pretrained',
-                checkpoint='work_dirs/experiments/camvid/recipe/seed0/'
-                'iter_1900.pth',
+                checkpoint='work_dirs/experiments/camvid/calibration/seed0/'
+                'iter_1500.pth',
                 prefix='decode_head.calibration.',
             ),
         ),

@@ -1,12 +1,10 @@
-# Training-free sampling from the F that faithful.py trained.
-_base_ = './faithful.py'
+# Training-free sampling from the F that calibration.py trained.
+_base_ = './calibration.py'
 model = dict(
     decode_head=dict(generator=dict(_delete_=True, type='GumbelSampler')),
-    discriminator=None,
 )
 # Nothing to train.
 train_dataloader = None
 train_cfg = None
 optim_wrapper = None
 param_scheduler = None
-custom_hooks = None
