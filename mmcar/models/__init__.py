@@ -21,6 +21,7 @@ from .known_distribution import KnownDistribution
 from .latent_unet import LatentUNet
 from .likelihood_losses import ELBOLoss, LabelCrossEntropy, SampleCrossEntropy
 from .losses import AdversarialLoss, CalibrationLoss
+from .matching_loss import MatchingLoss
 from .noise import NormalNoise, SobolNoise
 from .refinement_unet import RefinementUNet
 
@@ -45,6 +46,7 @@ __all__ = [
     'LabelCrossEntropy',
     'LatentUNet',
     'MMSegCalibration',
+    'MatchingLoss',
     'NormalNoise',
     'PatchDiscriminator',
     'RefinementUNet',

@@ -66,6 +66,36 @@ def sample_sample_distance(
     return _pair_distance(inter.movedim(1, -1), total.movedim(1, -1), smooth)
 
 
+def class_maps(
+    samples: Tensor,
+    labels: Tensor,
+    classes: Sequence[int] | None,
+    ignore_index: int,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Maps of the chosen classes, in the form that the distances take.
+
+    Args:
+        samples: Probabilities, (M, B, K, H, W).
+        labels: (B, A, H, W) integer.
+        classes: The C chosen classes; None for all.
+        ignore_index: Id of ignored pixels.
+
+    Returns:
+        Samples (M, B, C, P), labels as zeros and ones (B, A, C, P), and ones
+        (B, A, P) where a label does not ignore the pixel.
+    """
+    num_classes = samples.shape[2]
+    classes = range(num_classes) if classes is None else classes
+    index = torch.tensor(list(classes), device=samples.device)
+    maps = samples.flatten(3)
+    if len(index) < num_classes:
+        maps = maps.index_select(2, index)
+    labels = labels.flatten(2)  # (B, A, P)
+    onehot = (labels.unsqueeze(2) == index.view(-1, 1)).to(maps.dtype)
+    valid = (labels != ignore_index).to(maps.dtype)
+    return maps, onehot, valid
+
+
 def energy_loss(
     samples: Tensor,
     labels: Tensor,
@@ -91,20 +121,13 @@ def energy_loss(
     Returns:
         Mean over the images that have a label, a scalar.
     """
-    num_samples, _, num_classes = samples.shape[:3]
+    num_samples = len(samples)
     if num_samples < 2:
         raise ValueError(
             f'The energy loss needs at least 2 samples per image to compare '
             f'with each other, got {num_samples}.'
         )
-    classes = range(num_classes) if classes is None else classes
-    index = torch.tensor(list(classes), device=samples.device)
-    maps = samples.flatten(3)
-    if len(index) < num_classes:
-        maps = maps.index_select(2, index)
-    labels = labels.flatten(2)  # (B, A, P)
-    onehot = (labels.unsqueeze(2) == index.view(-1, 1)).to(maps.dtype)
-    valid = (labels != ignore_index).to(maps.dtype)
+    maps, onehot, valid = class_maps(samples, labels, classes, ignore_index)
     weights = valid.amax(-1)  # (B, A)
     if label_weights is not None:
         weights = weights * label_weights

@@ -149,3 +149,27 @@ def test_refuses(name, kwargs, message):
 def test_refuses_a_negative_number_of_black_box_classes():
     with pytest.raises(ValueError, match='black_box_classes=-1'):
         _build('ConvCalibration', -1)
+
+
+@pytest.mark.parametrize(('size', 'views'), [((8, 8), 8), ((8, 12), 4)])
+def test_symmetric_nets_average_all_views_outside_training(size, views):
+    torch.manual_seed(0)
+    net = _build('ConvCalibration', symmetric=True, dropout=0.0).eval()
+    image = torch.randn(2, 3, *size)
+    probs = net(image).exp()
+    assert torch.allclose(probs.sum(1), torch.ones(2, *size), atol=1e-5)
+    expected = torch.zeros_like(probs)
+    for turns in range(4) if views == 8 else (0, 2):
+        for mirror in (False, True):
+            view = torch.rot90(image, turns, (2, 3))
+            view = torch.flip(view, (2,)) if mirror else view
+            out = net.predict_logits(view).softmax(1)
+            out = torch.flip(out, (2,)) if mirror else out
+            expected += torch.rot90(out, -turns, (2, 3)) / views
+    assert torch.allclose(probs, expected, atol=1e-5)
+    # Equivariant: that is what it is for.
+    mirrored = net(image.flip(3)).exp().flip(3)
+    assert torch.allclose(mirrored, probs, atol=1e-5)
+    net.train()
+    logits = net(image)
+    assert torch.equal(logits, net.predict_logits(image))

@@ -12,7 +12,7 @@ model = dict(
             init_cfg=dict(
                 type='Pretrained',
                 checkpoint='work_dirs/experiments/bubil/calibration/seed0/'
-                'iter_3000.pth',
+                'iter_2000.pth',
                 prefix='decode_head.calibration.',
             )
         )
