@@ -6,7 +6,10 @@ _base_ = [
     '../../_base_/default_runtime.py',
 ]
 model = dict(
-    discriminator=None, loss_adv=None, train_cfg=dict(soft_labels=True)
+    decode_head=dict(calibration=dict(symmetric=True)),
+    discriminator=None,
+    loss_adv=None,
+    train_cfg=dict(soft_labels=True),
 )
 train_dataloader = dict(batch_size=8)
 optim_wrapper = dict(generator=None, discriminator=None)

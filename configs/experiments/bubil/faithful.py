@@ -9,12 +9,13 @@ _base_ = [
 model = dict(
     decode_head=dict(
         calibration=dict(
+            symmetric=True,
             init_cfg=dict(
                 type='Pretrained',
                 checkpoint='work_dirs/experiments/bubil/calibration/seed0/'
                 'iter_2000.pth',
                 prefix='decode_head.calibration.',
-            )
+            ),
         )
     ),
     train_cfg=dict(num_samples=8),
