@@ -147,8 +147,7 @@ class Experiments:
                     path = self.train(group, source, seed)
                     key = 'model.decode_head.calibration.init_cfg.checkpoint'
                     options.append(f'{key}={path}')
-                start = time.monotonic()
-                self._call(
+                seconds = self._call(
                     'train.py',
                     CONFIGS / group / f'{name}.py',
                     folder,
@@ -156,8 +155,7 @@ class Experiments:
                     options,
                 )
                 last = Path((folder / 'last_checkpoint').read_text().strip())
-                minutes = (time.monotonic() - start) / 60
-                report = dict(checkpoint=str(last), minutes=minutes)
+                report = dict(checkpoint=str(last), minutes=seconds / 60)
                 cli.write_json(done, report)
             return Path(json.loads(done.read_text())['checkpoint'])
 
@@ -208,7 +206,11 @@ class Experiments:
         folder: Path,
         arguments: list[str],
         options: list[str],
-    ) -> None:
+    ) -> float:
+        """Run a tool on one thread; the seconds of processor time it took.
+
+        Unlike time on the clock, they do not depend on what else runs.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, f'tools/{tool}', str(config), *arguments]
         command += ['--work-dir', str(folder)]
@@ -218,11 +220,14 @@ class Experiments:
         log = folder / 'output.log'
         environment = {**os.environ, 'OMP_NUM_THREADS': '1'}
         with open(log, 'a') as file:
-            status = subprocess.run(
+            process = subprocess.Popen(
                 command, stdout=file, stderr=file, env=environment
-            ).returncode
-        if status:
+            )
+            _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
             raise cli.ToolError(f'{config} failed: see the end of {log}.')
+        return usage.ru_utime + usage.ru_stime
 
     def _lock(self, folder: Path) -> threading.Lock:
         with self.guard:
@@ -290,7 +295,7 @@ def _cell(runs: list[dict], key: str) -> str:
 
 
 def _training(row: Row, work_dir: Path) -> tuple[str, str]:
-    """Minutes of the training, and parameters of F and G, in thousands."""
+    """Processor minutes of the training, and parameters of F and G."""
     folder = work_dir / row.group / (row.weights or row.name)
     reports = [
         json.loads(path.read_text())

@@ -1,6 +1,7 @@
 """The suite's own logic; its trainings are tools with tests of their own."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,9 +38,11 @@ def commands(monkeypatch, tmp_path):
             scores = {'GED_16': 0.1 * len(run), 'ECE': 0.5}
             text = json.dumps(dict(scores=scores))
             (folder / 'test_scores.json').write_text(text)
-        return SimpleNamespace(returncode=0)
+        return SimpleNamespace(pid=0)
 
-    monkeypatch.setattr(subprocess, 'run', record)
+    usage = SimpleNamespace(ru_utime=100.0, ru_stime=20.0)
+    monkeypatch.setattr(subprocess, 'Popen', record)
+    monkeypatch.setattr(os, 'wait4', lambda pid, _: (pid, 0, usage))
     return run
 
 
@@ -64,8 +67,8 @@ def test_what_is_finished_is_not_run_again(commands, tmp_path):
 
 
 def test_a_failure_names_the_log(commands, tmp_path, monkeypatch):
-    failed = SimpleNamespace(returncode=1)
-    monkeypatch.setattr(subprocess, 'run', lambda *_, **__: failed)
+    wait = os.wait4
+    monkeypatch.setattr(os, 'wait4', lambda *args: (0, 256, wait(*args)[2]))
     suite = experiments.Experiments(tmp_path, [])
     with pytest.raises(cli.ToolError, match=r'output\.log'):
         suite.test(ROW, 0)
@@ -97,4 +100,5 @@ def test_table(commands, tmp_path):
     assert table['GED 16'] == '0.3000 ± 0.1414'
     assert table['seeds'] == '2'
     assert table['parameters'] == '3k'
+    assert table['minutes'] == '2.0'
     assert 'HM-IoU 16' not in table
