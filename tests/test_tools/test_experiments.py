@@ -14,7 +14,7 @@ from tests.test_tools.project import ROOT
 from tests.test_tools.scripts import load_script
 
 experiments = load_script('experiments.py')
-ROW = experiments.Row('bubil', 'recipe', 'recipe', 2)
+ROW = experiments.Row('bubil', 'gumbel', 'calibration', 2)
 
 
 @pytest.fixture
@@ -64,6 +64,16 @@ def test_what_is_finished_is_not_run_again(commands, tmp_path):
     ]
     assert 'randomness.seed=1' in commands[0]
     assert 'model.test_cfg.seed=1' in commands[1]
+
+
+def test_f_of_the_same_seed_is_taken_over(commands, tmp_path):
+    suite = experiments.Experiments(tmp_path, [])
+    suite.test(experiments.Row('bubil', 'recipe', 'recipe'), 1)
+    first, second, _ = commands
+    assert first[2].endswith('bubil/calibration.py')
+    assert second[2].endswith('bubil/recipe.py')
+    path = tmp_path / 'bubil' / 'calibration' / 'seed1' / 'iter_1.pth'
+    assert second[-1].endswith(f'init_cfg.checkpoint={path}')
 
 
 def test_a_failure_names_the_log(commands, tmp_path, monkeypatch):
