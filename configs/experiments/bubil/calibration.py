@@ -13,8 +13,8 @@ model = dict(
 )
 train_dataloader = dict(batch_size=8)
 optim_wrapper = dict(generator=None, discriminator=None)
-param_scheduler = dict(calibration=dict(end=2000))
+param_scheduler = dict(calibration=dict(end=1600))
 train_cfg = dict(
-    phases=[dict(iters=2000, train=['calibration'])], val_begin=100000
+    phases=[dict(iters=1600, train=['calibration'])], val_begin=100000
 )
 custom_hooks = None

@@ -13,7 +13,7 @@ model = dict(
             init_cfg=dict(
                 type='Pretrained',
                 checkpoint='work_dirs/experiments/bubil/calibration/seed0/'
-                'iter_2000.pth',
+                'iter_1600.pth',
                 prefix='decode_head.calibration.',
             ),
         )
