@@ -1,5 +1,5 @@
-# IndependentPixelSampler on the F that calibration.py trained.
-_base_ = './gumbel.py'
+# IndependentPixelSampler on the F of start.py.
+_base_ = './start.py'
 model = dict(
     decode_head=dict(
         generator=dict(_delete_=True, type='IndependentPixelSampler')

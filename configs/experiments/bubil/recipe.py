@@ -1,6 +1,6 @@
-# BU-BIL cells: mmcar's recipe on the F that calibration.py trained. F's errors
-# are larger than the annotators' disagreement, so that matching samples and
-# annotators pays, and L_cal, which ties samples to F, gets less weight.
+# BU-BIL cells: mmcar's recipe on the F that calibration.py trained. F is unsure
+# of the image itself, where annotators agree: a lower temperature and the
+# matching loss sharpen samples, and L_cal, which ties them to F, weighs less.
 _base_ = [
     '../../_base_/models/car_recipe_small.py',
     '../../_base_/datasets/bubil_64.py',
@@ -9,6 +9,7 @@ _base_ = [
 ]
 model = dict(
     decode_head=dict(
+        temperature=0.7,
         calibration=dict(
             symmetric=True,
             init_cfg=dict(
@@ -17,12 +18,12 @@ model = dict(
                 'iter_1600.pth',
                 prefix='decode_head.calibration.',
             ),
-        )
+        ),
     ),
     loss_cal=[
         dict(type='CalibrationLoss', loss_weight=1.0),
         dict(type='EnergyLoss', loss_weight=20.0, classes=(1,), smooth=0.1),
-        dict(type='MatchingLoss', loss_weight=20.0, classes=(1,), smooth=0.1),
+        dict(type='MatchingLoss', loss_weight=10.0, classes=(1,), smooth=0.1),
     ],
 )
 train_dataloader = dict(batch_size=8)
