@@ -12,7 +12,7 @@ model = dict(
             init_cfg=dict(
                 type='Pretrained',
                 checkpoint='work_dirs/experiments/lidc-shapes/ct_recipe/seed0/'
-                'iter_1500.pth',
+                'iter_900.pth',
                 prefix='decode_head.calibration.',
             )
         )
@@ -24,7 +24,7 @@ optim_wrapper = dict(calibration=None)
 train_cfg = dict(
     phases=[
         dict(
-            iters=800,
+            iters=400,
             train=['generator', 'discriminator'],
             cycles=dict(discriminator=(50, 200)),
         ),

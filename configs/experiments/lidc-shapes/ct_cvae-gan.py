@@ -7,7 +7,7 @@ model = dict(
 train_cfg = dict(
     phases=[
         dict(
-            iters=2000,
+            iters=1000,
             train=['generator', 'discriminator'],
             cycles=dict(discriminator=(50, 200)),
         ),

@@ -6,11 +6,11 @@ _base_ = [
 ]
 model = dict(train_cfg=dict(soft_labels=True))
 train_dataloader = dict(batch_size=16)
-param_scheduler = dict(calibration=dict(end=1000))
+param_scheduler = dict(calibration=dict(end=600))
 train_cfg = dict(
     phases=[
-        dict(iters=1000, train=['calibration']),
-        dict(iters=500, train=['generator', 'discriminator']),
+        dict(iters=600, train=['calibration']),
+        dict(iters=300, train=['generator', 'discriminator']),
     ],
     val_begin=100000,
 )
