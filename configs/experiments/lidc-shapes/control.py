@@ -13,7 +13,7 @@ train_dataloader = dict(batch_size=16)
 train_cfg = dict(
     phases=[
         dict(
-            iters=600,
+            iters=400,
             train=['generator', 'discriminator'],
             cycles=dict(discriminator=(50, 200)),
         )
