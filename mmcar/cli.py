@@ -63,6 +63,8 @@ def keep_freed_memory() -> None:
     page zeroed again for the next tensor: on a CPU that took up to half of
     the time. Other C libraries have no such setting and are left alone.
     """
+    if not sys.platform.startswith('linux'):
+        return
     mallopt = getattr(ctypes.CDLL(None), 'mallopt', None)
     if mallopt is not None:
         mallopt(M_MMAP_MAX, 0)

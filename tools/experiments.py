@@ -296,7 +296,7 @@ def _cell(runs: list[dict], key: str) -> str:
 
 
 def _training(row: Row, work_dir: Path) -> tuple[str, str]:
-    """Processor minutes of the training, and parameters of F and G."""
+    """Processor minutes of a row's own training; its parameters."""
     folder = work_dir / row.group / (row.weights or row.name)
     reports = [
         json.loads(path.read_text())
@@ -305,13 +305,16 @@ def _training(row: Row, work_dir: Path) -> tuple[str, str]:
     if not reports:
         return '0', '0'
     minutes = statistics.mean(report['minutes'] for report in reports)
-    return f'{minutes:.1f}', f'{count_parameters(reports[0]) // 1000}k'
+    # A sampler without training takes over F alone.
+    parts = ('calibration', 'generator')[: 1 + (row.name == row.weights)]
+    count = count_parameters(reports[0]['checkpoint'], parts)
+    return f'{minutes:.1f}', f'{count // 1000}k'
 
 
-def count_parameters(report: dict) -> int:
-    """Parameters of F and G in the checkpoint that a report names."""
-    state = torch.load(report['checkpoint'], map_location='cpu')['state_dict']
-    prefixes = ('decode_head.calibration.', 'decode_head.generator.')
+def count_parameters(checkpoint: str, parts: tuple[str, ...]) -> int:
+    """Parameters of some parts of the decode head in a checkpoint."""
+    state = torch.load(checkpoint, map_location='cpu')['state_dict']
+    prefixes = tuple(f'decode_head.{part}.' for part in parts)
     return sum(
         tensor.numel()
         for key, tensor in state.items()

@@ -20,6 +20,8 @@ def matched_distance(distances: Tensor) -> Tensor:
     Args:
         distances: Samples against labels, (M, A).
     """
+    if not distances.isfinite().all():
+        return distances.mean()  # for the trainer to find and report
     size = math.lcm(*distances.shape)
     rows = torch.arange(len(distances)).repeat_interleave(
         size // len(distances)

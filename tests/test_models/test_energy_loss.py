@@ -230,3 +230,13 @@ def test_refuses():
         energy_loss(samples, labels)
     with pytest.raises(ValueError, match='smooth=-1'):
         EnergyLoss(smooth=-1)
+
+
+def test_order_of_classes_does_not_matter():
+    samples, labels = make_case()
+    losses = [
+        energy_loss(samples, labels, classes=order)
+        for order in ((0, 1, 2), (2, 0, 1), None)
+    ]
+    assert torch.allclose(losses[0], losses[1])
+    assert torch.allclose(losses[0], losses[2])

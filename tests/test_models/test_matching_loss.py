@@ -76,6 +76,11 @@ def test_ignored_pixels_and_maps_do_not_count():
     assert nothing == 0 and not samples.grad.any()
 
 
+def test_nan_reaches_the_trainer():
+    distances = torch.tensor([[0.1, float('nan')], [0.8, 0.3]])
+    assert matched_distance(distances).isnan()
+
+
 def test_gradient_is_that_of_the_matched_pairs():
     distances = torch.tensor([[0.1, 0.9], [0.8, 0.3]], requires_grad=True)
     matched_distance(distances).backward()

@@ -28,8 +28,9 @@ def commands(monkeypatch, tmp_path):
         if command[1] == 'tools/train.py':
             checkpoint = folder / 'iter_1.pth'
             state = {
-                'decode_head.generator.w': torch.zeros(3000),
-                'decode_head.generator.running_mean': torch.zeros(9000),
+                'decode_head.calibration.w': torch.zeros(3000),
+                'decode_head.calibration.running_mean': torch.zeros(9000),
+                'decode_head.generator.w': torch.zeros(2000),
                 'discriminator.w': torch.zeros(9000),
             }
             torch.save(dict(state_dict=state), checkpoint)

@@ -1,5 +1,6 @@
-# What mmcar adds to the paper's networks and losses: G starts as the
-# training-free shared-Gumbel sampler and learns what that cannot express.
+# What mmcar adds to the paper's networks and losses, for two classes: G starts
+# as the training-free shared-Gumbel sampler and learns what that cannot
+# express.
 _base_ = './car.py'
 model = dict(
     decode_head=dict(

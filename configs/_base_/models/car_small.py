@@ -5,8 +5,8 @@ model = dict(
         calibration=dict(
             _delete_=True,
             type='MMSegCalibration',
-            # PyTorch's own initial weights, smaller than MMSeg's: F learns
-            # several times faster in the few iterations of a CPU run.
+            # PyTorch's initial weights: MMSeg starts the last layer near
+            # zero, from where a few hundred iterations lead too slowly.
             backbone=dict(
                 type='UNet',
                 base_channels=16,

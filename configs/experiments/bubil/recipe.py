@@ -1,6 +1,6 @@
-# BU-BIL cells: mmcar's recipe on the F that calibration.py trained. F is unsure
-# of the image itself, where annotators agree: a lower temperature and the
-# matching loss sharpen samples, and L_cal, which ties them to F, weighs less.
+# BU-BIL cells: mmcar's recipe on the F that calibration.py trained. F is
+# unsure of the image itself, where annotators agree: a lower temperature and
+# the matching loss sharpen samples.
 _base_ = [
     '../../_base_/models/car_recipe_small.py',
     '../../_base_/datasets/bubil_64.py',

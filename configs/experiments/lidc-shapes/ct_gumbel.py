@@ -1,4 +1,4 @@
-# Training-free sampling from the F that ct.py trained.
+# Training-free sampling from the F that ct_recipe.py trained.
 _base_ = './ct.py'
 model = dict(
     decode_head=dict(generator=dict(_delete_=True, type='GumbelSampler')),
