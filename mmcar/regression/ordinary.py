@@ -24,9 +24,9 @@ def build_mlp(in_features: int, hidden: int, layers: int = 4) -> nn.Module:
 class OrdinaryTrainer:
     """Trains F, then G and D, of a single run.
 
-    The same experiment as that of the batched trainer, without what makes
-    that one fast: each run has an F of its own, and the gradient of L_cal
-    flows through all samples.
+    The same experiment as that of the batched trainer, written the usual way
+    and without what makes that one fast: each run has an F of its own, and
+    the gradient of L_cal flows through all samples. It does not evaluate.
 
     Args:
         run: The run.
