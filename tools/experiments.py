@@ -9,6 +9,7 @@ there.
 
 import argparse
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -289,6 +290,7 @@ def summarise(scores: dict, work_dir: Path) -> str:
 
 def _cell(runs: list[dict], key: str) -> str:
     values = [run[key] for run in runs if key in run]
+    values = [value for value in values if not math.isnan(value)]
     if not values:
         return ''
     spread = f' ± {statistics.stdev(values):.4f}' if len(values) > 1 else ''
