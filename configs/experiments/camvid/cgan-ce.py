@@ -1,4 +1,3 @@
-# As long as faithful.py on the clock.
 _base_ = './faithful.py'
 model = dict(
     loss_cal=dict(_delete_=True, type='SampleCrossEntropy', loss_weight=5.0),

@@ -1,4 +1,4 @@
-# As long as control.py on the clock.
+# More iterations than control.py, which draws many more samples in each.
 _base_ = './control.py'
 model = dict(
     loss_cal=dict(_delete_=True, type='SampleCrossEntropy', loss_weight=5.0),

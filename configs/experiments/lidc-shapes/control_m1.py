@@ -1,4 +1,4 @@
-# As long as control.py on the clock.
+# More iterations than control.py, which draws many more samples in each.
 _base_ = './control.py'
 model = dict(train_cfg=dict(num_samples=1))
 train_cfg = dict(

@@ -1,4 +1,3 @@
-# As long as control.py on the clock.
 _base_ = './control.py'
 model = dict(train_cfg=dict(num_samples=5))
 train_cfg = dict(

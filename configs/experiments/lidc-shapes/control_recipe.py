@@ -1,4 +1,4 @@
-# The mmcar recipe at the wall time of control.py.
+# Ground-truth control on LIDC shapes: G on the readers' mean, mmcar's recipe.
 _base_ = [
     '../../_base_/models/car_recipe_small.py',
     '../../_base_/datasets/lidc_shapes_32.py',

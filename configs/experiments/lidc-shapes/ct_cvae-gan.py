@@ -3,7 +3,6 @@ model = dict(
     loss_cal=dict(_delete_=True, type='ELBOLoss', beta=1.0, loss_weight=5.0),
     train_cfg=dict(num_samples=1),
 )
-# As long as ct.py on the clock.
 train_cfg = dict(
     phases=[
         dict(
