@@ -1,6 +1,7 @@
 """Energy distance between G's samples and the annotators, to be minimised."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from mmseg.registry import MODELS
@@ -144,8 +145,37 @@ def energy_loss(
     return loss.sum() / counted.sum().clamp(min=1)
 
 
+class SoftIoULoss(nn.Module):
+    """A loss of G on the soft IoU of its samples.
+
+    Args:
+        loss_weight: Weight in G's loss.
+        classes: Classes whose distance is averaged; None for all. (1,) for
+            foreground against background.
+        ignore_index: Pixels with this label are left out.
+        smooth: Weight of an imaginary pixel that is on in every map.
+    """
+
+    needs_samples = True
+
+    def __init__(
+        self,
+        loss_weight: float = 10.0,
+        classes: Sequence[int] | None = None,
+        ignore_index: int = 255,
+        smooth: float = 1.0,
+    ) -> None:
+        super().__init__()
+        if smooth < 0:
+            raise ValueError(f'smooth={smooth}: expected a value >= 0.')
+        self.loss_weight = loss_weight
+        self.classes = classes
+        self.ignore_index = ignore_index
+        self.smooth = smooth
+
+
 @MODELS.register_module()
-class EnergyLoss(nn.Module):
+class EnergyLoss(SoftIoULoss):
     """Energy distance with soft IoU: GED itself, made differentiable.
 
     d(a, b) = 1 - sum min(a, b) / sum max(a, b), the weighted Jaccard (Ruzicka)
@@ -165,35 +195,17 @@ class EnergyLoss(nn.Module):
     probability mass of 1e-6 as for the whole image.
 
     Args:
-        loss_weight: Weight in G's loss.
-        classes: Classes whose distance is averaged; None for all. (1,) for
-            foreground against background.
-        ignore_index: Pixels with this label are left out.
-        smooth: In pixels.
         unbiased: Leave out the pairs of a sample with itself: unbiased for
             independent noise. Low-discrepancy samples avoid each other, so
             that the truth lies between both settings; keeping those pairs
             costs diversity (see the results page).
+        kwargs: See :class:`SoftIoULoss`.
     """
 
     loss_name = 'loss_energy'
-    needs_samples = True
 
-    def __init__(
-        self,
-        loss_weight: float = 10.0,
-        classes: Sequence[int] | None = None,
-        ignore_index: int = 255,
-        smooth: float = 1.0,
-        unbiased: bool = True,
-    ) -> None:
-        super().__init__()
-        if smooth < 0:
-            raise ValueError(f'smooth={smooth}: expected a value >= 0.')
-        self.loss_weight = loss_weight
-        self.classes = classes
-        self.ignore_index = ignore_index
-        self.smooth = smooth
+    def __init__(self, unbiased: bool = True, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
         self.unbiased = unbiased
 
     def forward(self, batch: SampleBatch) -> Tensor:
@@ -201,12 +213,10 @@ class EnergyLoss(nn.Module):
 
         Without ``labels`` the drawn label is the only one of its image.
         """
-        labels, weights = batch.labels, batch.label_weights
-        if labels is None:
-            labels, weights = batch.label.unsqueeze(1), None
+        weights = None if batch.labels is None else batch.label_weights
         return self.loss_weight * energy_loss(
             batch.require('samples', self),
-            labels,
+            batch.all_labels,
             self.classes,
             weights,
             self.ignore_index,

@@ -39,6 +39,11 @@ class SampleBatch:
     label_weights: Tensor | None = None
     posterior: tuple[Tensor, Tensor] | None = None
 
+    @property
+    def all_labels(self) -> Tensor:
+        """Labels (B, A, H, W); the drawn one if no others are known."""
+        return self.label.unsqueeze(1) if self.labels is None else self.labels
+
     def require(self, field: str, loss: object) -> Tensor:
         """Return a field that ``loss`` cannot do without."""
         value = getattr(self, field)

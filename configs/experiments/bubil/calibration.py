@@ -8,7 +8,6 @@ _base_ = [
 model = dict(
     decode_head=dict(calibration=dict(symmetric=True)),
     discriminator=None,
-    loss_adv=None,
     train_cfg=dict(soft_labels=True),
 )
 train_dataloader = dict(batch_size=8)

@@ -16,8 +16,6 @@ model = dict(
         calibration=dict(_delete_=True, type='ConvCalibration', channels=32),
     ),
     discriminator=None,
-    loss_adv=None,
-    loss_cal=[],
 )
 train_dataloader = dict(batch_size=4)
 optim_wrapper = dict(generator=None, discriminator=None)

@@ -38,6 +38,22 @@ def _transport(scores: np.ndarray, rows: int, columns: int) -> float:
     return float(-plan.fun)
 
 
+def match_repeated(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Best 1:1 matching of two sets, repeated to equal size.
+
+    Args:
+        scores: Of every pair, (N, M); larger is better.
+
+    Returns:
+        Row and column of every matched pair, (lcm(N, M),) each.
+    """
+    size = math.lcm(*scores.shape)
+    rows, columns = (np.arange(n).repeat(size // n) for n in scores.shape)
+    repeated = scores[rows][:, columns]
+    i, j = optimize.linear_sum_assignment(repeated, maximize=True)
+    return rows[i], columns[j]
+
+
 def matched_iou_from_iou(iou: Tensor) -> Tensor:
     """Mean IoU of the best 1:1 matching, sets repeated to equal size.
 
@@ -51,12 +67,10 @@ def matched_iou_from_iou(iou: Tensor) -> Tensor:
         return iou.new_tensor(math.nan)
     scores = iou.cpu().numpy()
     size = math.lcm(*scores.shape)
-    rows, columns = size // scores.shape[0], size // scores.shape[1]
     if size <= max(_MAX_REPEATED, *scores.shape):
-        repeated = scores.repeat(rows, 0).repeat(columns, 1)
-        match = optimize.linear_sum_assignment(repeated, maximize=True)
-        total = repeated[match].sum()
+        total = scores[match_repeated(scores)].sum()
     else:
+        rows, columns = size // scores.shape[0], size // scores.shape[1]
         total = _transport(scores, rows, columns)
     return iou.new_tensor(total / size)
 
