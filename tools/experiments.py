@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from mmengine.config import Config
 
 from mmcar import cli
 
@@ -120,6 +121,13 @@ SUITE = [
 ]
 
 
+def parts_from_f(config: Path) -> list[str]:
+    """Parts of the head that start from the weights of a trained F."""
+    head = Config.fromfile(config).model.decode_head
+    own_net = ['generator.net'] if 'net' in head.generator else []
+    return ['calibration', *own_net]
+
+
 class Experiments:
     """Runs rows, each training and each test once.
 
@@ -145,16 +153,15 @@ class Experiments:
             done = folder / 'trained.json'
             if not done.is_file():
                 options = [f'randomness.seed={seed}', *self.cfg_options]
+                config = CONFIGS / group / f'{name}.py'
                 if source := F_FROM.get(f'{group}/{name}'):
                     path = self.train(group, source, seed)
-                    key = 'model.decode_head.calibration.init_cfg.checkpoint'
-                    options.append(f'{key}={path}')
+                    options += [
+                        f'model.decode_head.{part}.init_cfg.checkpoint={path}'
+                        for part in parts_from_f(config)
+                    ]
                 seconds = self._call(
-                    'train.py',
-                    CONFIGS / group / f'{name}.py',
-                    folder,
-                    ['--resume'],
-                    options,
+                    'train.py', config, folder, ['--resume'], options
                 )
                 last = Path((folder / 'last_checkpoint').read_text().strip())
                 report = dict(checkpoint=str(last), minutes=seconds / 60)

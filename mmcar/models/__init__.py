@@ -24,6 +24,7 @@ from .losses import AdversarialLoss, CalibrationLoss
 from .matching_loss import MatchingLoss
 from .noise import NormalNoise, SobolNoise
 from .refinement_unet import RefinementUNet
+from .tuned_sampler import TunedSampler
 
 __all__ = [
     'AdversarialLoss',
@@ -54,4 +55,5 @@ __all__ = [
     'SegNetCalibration',
     'SharedGumbel',
     'SobolNoise',
+    'TunedSampler',
 ]

@@ -176,6 +176,7 @@ class GumbelSampler(BaseGenerator):
         correlation_length: None for one number per class and image, or the
             correlation length in pixels of a smooth field.
         num_features: Waves that make up a field.
+        common: Share of a field's variance that all pixels have in common.
         temperature: 0 gives one-hot maps; above, a softmax around the same
             argmax, whose *mean* is F only in the limit.
         init_cfg: Initialisation config of MMEngine.
@@ -186,10 +187,13 @@ class GumbelSampler(BaseGenerator):
         num_classes: int,
         correlation_length: float | None = None,
         num_features: int = 32,
+        common: float = 0.0,
         temperature: float = 0.0,
         init_cfg: dict | list | None = None,
     ) -> None:
-        gumbel = SharedGumbel(num_classes, correlation_length, num_features)
+        gumbel = SharedGumbel(
+            num_classes, correlation_length, num_features, common
+        )
         super().__init__(gumbel.noise_size, temperature, init_cfg)
         self.num_classes = num_classes
         self.gumbel = gumbel

@@ -35,6 +35,9 @@ class SharedGumbel(nn.Module):
             ``exp(-0.5 * (distance / correlation_length) ** 2)`` between
             pixels (approximately; its variance is exactly 1 at each).
         num_features: Waves that make up a field, R.
+        common: Share of a field's variance that all pixels have in common:
+            0 for distant regions that vary independently, towards 1 for
+            regions that mostly grow and shrink together.
     """
 
     def __init__(
@@ -42,6 +45,7 @@ class SharedGumbel(nn.Module):
         num_classes: int,
         correlation_length: float | None = None,
         num_features: int = 32,
+        common: float = 0.0,
     ) -> None:
         super().__init__()
         at_least(2, num_classes=num_classes)
@@ -51,11 +55,18 @@ class SharedGumbel(nn.Module):
                 f'correlation_length={correlation_length!r}: expected a '
                 'number of pixels > 0, or None for one number per image'
             )
+        if not 0 <= common < 1:
+            raise ValueError(f'common={common!r}: expected 0 <= common < 1')
+        if common and correlation_length is None:
+            raise ValueError(
+                f'common={common!r} without a field: set correlation_length'
+            )
         self.num_classes = num_classes
+        self.common = common
         self.noise_size = num_classes
         frequencies = None
         if correlation_length is not None:
-            self.noise_size = num_classes * 2 * num_features
+            self.noise_size = num_classes * (2 * num_features + bool(common))
             # Evenly spread draws of N(0, 1 / length^2), fixed by the config:
             # nothing to learn, nothing to store in a checkpoint.
             spread = SobolEngine(2, scramble=True, seed=0).draw(num_features)
@@ -74,7 +85,7 @@ class SharedGumbel(nn.Module):
             Gumbel noise (S, B, K, H, W), or (S, B, K, 1, 1) without
             correlation length.
         """
-        z = z.unflatten(-1, (self.num_classes, -1))  # (S, B, K, 1 or 2R)
+        z = z.unflatten(-1, (self.num_classes, -1))  # (S, B, K, numbers)
         if self.frequencies is None:
             return gumbel_from_normal(z[..., None])
         # Half precision would shift the marginals, and has no log_ndtr.
@@ -85,7 +96,8 @@ class SharedGumbel(nn.Module):
     def _waves(self, size: tuple[int, int]) -> Tensor:
         """Cosines and sines of R plane waves (2R, H * W).
 
-        At every pixel the sum of their squares is 1.
+        With ``common``, one more row is the same everywhere. At every pixel
+        the sum of squares is 1.
         """
         rows, columns = (
             torch.arange(n, device=self.frequencies.device) for n in size
@@ -93,4 +105,8 @@ class SharedGumbel(nn.Module):
         phase = (
             self.frequencies @ torch.cartesian_prod(rows, columns).T.float()
         )
-        return torch.cat((phase.cos(), phase.sin())) / math.sqrt(len(phase))
+        waves = torch.cat((phase.cos(), phase.sin())) / math.sqrt(len(phase))
+        if not self.common:
+            return waves
+        constant = torch.full_like(waves[:1], math.sqrt(self.common))
+        return torch.cat((waves * math.sqrt(1 - self.common), constant))

@@ -27,9 +27,11 @@ def _assert_frequencies(one_hot, probs):
 
 
 @pytest.mark.parametrize('noise', ['NormalNoise', 'SobolNoise'])
-@pytest.mark.parametrize('length', [None, 3.0])
-def test_gumbel_marginals_of_one_image(noise, length):
-    sampler = GumbelSampler(3, correlation_length=length)
+@pytest.mark.parametrize(
+    'field', [{}, {'correlation_length': 3.0, 'common': 0.4}]
+)
+def test_gumbel_marginals_of_one_image(noise, field):
+    sampler = GumbelSampler(3, **field)
     z = MODELS.build({'type': noise})(['a'], DRAWS, sampler.noise_size, 0)
     log_probs = _log_probs()
     samples = sampler(torch.zeros(1, 3, 6, 7), log_probs, z).results[:, 0]

@@ -51,6 +51,21 @@ def test_field_has_unit_variance_and_the_asked_correlation():
     assert (covariance - wanted)[near].abs().max() < 0.1
 
 
+def test_common_part_of_a_field():
+    """Far pixels correlate by the common share, each has unit variance."""
+    gumbel = SharedGumbel(2, correlation_length=4.0, common=0.3)
+    assert gumbel.noise_size == 2 * (2 * 32 + 1)
+    waves = gumbel._waves((64, 64))
+    assert torch.allclose(waves.square().sum(0), torch.ones(64 * 64))
+    alone = SharedGumbel(2, correlation_length=4.0)._waves((64, 64))
+    covariance = waves.T @ waves[:, 0]
+    expected = 0.3 + 0.7 * (alone.T @ alone[:, 0])
+    assert torch.allclose(covariance, expected, atol=1e-5)
+    torch.manual_seed(0)
+    g = gumbel(torch.randn(2000, 1, gumbel.noise_size), (3, 9))
+    assert stats.kstest(g[:, 0, 1, 2, 8].numpy(), 'gumbel_r').pvalue > 1e-4
+
+
 def test_field_keeps_full_precision_under_autocast():
     gumbel = SharedGumbel(3, correlation_length=4.0)
     z = torch.randn(2, 1, gumbel.noise_size)
@@ -80,6 +95,11 @@ def test_nothing_to_train_or_store():
         ({'num_classes': 1}, 'num_classes=1'),
         ({'num_classes': 2, 'correlation_length': 0}, 'correlation_length=0'),
         ({'num_classes': 2, 'num_features': 0}, 'num_features=0'),
+        ({'num_classes': 2, 'common': 0.5}, 'set correlation_length'),
+        (
+            {'num_classes': 2, 'correlation_length': 4, 'common': 1.0},
+            'common=1.0',
+        ),
     ],
 )
 def test_refuses(kwargs, message):
