@@ -45,6 +45,7 @@ COLUMNS = {
 # Trainings that take over F from another one, whose config is named.
 F_FROM = {
     'lidc-shapes/ct': 'ct_recipe',
+    'lidc-shapes/ct_tuned': 'ct_recipe',
     'lidc-shapes/ct_cvae-gan': 'ct_recipe',
     'lidc-shapes/ct_cvae-gan-cal': 'ct_recipe',
     'camvid/recipe': 'calibration',
@@ -115,6 +116,7 @@ SUITE = [
     Row('bubil', 'faithful', 'faithful', 1),
     *both_noises('lidc-shapes', 'ct_recipe', 'ct_recipe', 1),
     *both_noises('lidc-shapes', 'ct_gumbel', 'ct_recipe', 1),
+    *both_noises('lidc-shapes', 'ct_tuned', 'ct_tuned', 1),
     Row('lidc-shapes', 'ct', 'ct', 1),
     Row('lidc-shapes', 'ct_cvae-gan-cal', 'ct_cvae-gan-cal', 1),
     Row('lidc-shapes', 'ct_cvae-gan', 'ct_cvae-gan', 1),

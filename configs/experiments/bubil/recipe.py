@@ -3,7 +3,7 @@
 _base_ = [
     '../../_base_/models/car_tuned_small.py',
     '../../_base_/datasets/bubil_64.py',
-    '../../_base_/schedules/recipe.py',
+    '../../_base_/schedules/tuned.py',
     '../../_base_/default_runtime.py',
 ]
 trained_f = dict(
@@ -23,17 +23,8 @@ model = dict(
     ),
 )
 train_dataloader = dict(batch_size=8)
-optim_wrapper = dict(
-    calibration=None,
-    generator=dict(optimizer=dict(lr=5e-4, betas=(0.9, 0.999))),
-    discriminator=None,
-)
-param_scheduler = dict(
-    _delete_=True,
-    generator=dict(type='CosineAnnealingLR', by_epoch=False, end=2000),
-)
+param_scheduler = dict(generator=dict(end=1600))
 train_cfg = dict(
-    phases=[dict(iters=2000, train=['generator'])],
+    phases=[dict(iters=1600, train=['generator'])],
     val_begin=100000,
 )
-custom_hooks = None
