@@ -8,15 +8,17 @@ there.
 """
 
 import argparse
+import fcntl
 import json
 import math
 import os
 import statistics
 import subprocess
 import sys
-import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -130,6 +132,15 @@ def parts_from_f(config: Path) -> list[str]:
     return ['calibration', *own_net]
 
 
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other threads and processes out of a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / 'lock', 'w') as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 class Experiments:
     """Runs rows, each training and each test once.
 
@@ -141,8 +152,6 @@ class Experiments:
     def __init__(self, work_dir: Path, cfg_options: list[str]) -> None:
         self.work_dir = work_dir
         self.cfg_options = cfg_options
-        self.locks: dict[Path, threading.Lock] = {}
-        self.guard = threading.Lock()
 
     def folder(self, group: str, name: str, seed: int) -> Path:
         """Folder of one training."""
@@ -151,7 +160,7 @@ class Experiments:
     def train(self, group: str, name: str, seed: int) -> Path:
         """Train unless done; the last checkpoint."""
         folder = self.folder(group, name, seed)
-        with self._lock(folder):
+        with locked(folder):
             done = folder / 'trained.json'
             if not done.is_file():
                 options = [f'randomness.seed={seed}', *self.cfg_options]
@@ -185,7 +194,7 @@ class Experiments:
             checkpoint = [str(self.train(row.group, row.weights, seed))]
         scores = self.scores_file(row, seed)
         folder = scores.parent
-        with self._lock(folder):
+        with locked(folder):
             if not scores.is_file():
                 counts = '(16,50,100)'
                 options = [
@@ -205,7 +214,7 @@ class Experiments:
     def black_box(self) -> None:
         """Train CamVid's black box, where its configs look for it."""
         folder = self.work_dir / 'camvid' / 'black_box'
-        with self._lock(folder):
+        with locked(folder):
             if not (folder / 'last_checkpoint').is_file():
                 config = CONFIGS / 'camvid' / 'black_box.py'
                 self._call('train.py', config, folder, [], [])
@@ -239,10 +248,6 @@ class Experiments:
         if process.returncode:
             raise cli.ToolError(f'{config} failed: see the end of {log}.')
         return usage.ru_utime + usage.ru_stime
-
-    def _lock(self, folder: Path) -> threading.Lock:
-        with self.guard:
-            return self.locks.setdefault(folder, threading.Lock())
 
 
 def order_runs(rows: list[Row], max_seeds: int | None) -> list[tuple]:

@@ -3,6 +3,8 @@
 import json
 import os
 import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -65,6 +67,21 @@ def test_what_is_finished_is_not_run_again(commands, tmp_path):
     ]
     assert 'randomness.seed=1' in commands[0]
     assert 'model.test_cfg.seed=1' in commands[1]
+
+
+def test_nothing_runs_twice_at_once(commands, tmp_path, monkeypatch):
+    """Two suites on one folder wait for each other, as two processes do."""
+    record = subprocess.Popen
+
+    def slow(*args, **kwargs):
+        time.sleep(0.2)
+        return record(*args, **kwargs)
+
+    monkeypatch.setattr(subprocess, 'Popen', slow)
+    suites = [experiments.Experiments(tmp_path, []) for _ in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda suite: suite.test(ROW, 0), suites))
+    assert len(commands) == 2
 
 
 def test_f_of_the_same_seed_is_taken_over(commands, tmp_path):

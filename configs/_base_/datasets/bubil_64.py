@@ -15,6 +15,6 @@ test_pipeline = [
     dict(type='ResizeOriginal', scale=(64, 64)),
     dict(type='PackStochasticInputs'),
 ]
-train_dataloader = dict(batch_size=16, dataset=dict(pipeline=train_pipeline))
+train_dataloader = dict(batch_size=8, dataset=dict(pipeline=train_pipeline))
 val_dataloader = dict(dataset=dict(pipeline=test_pipeline))
 test_dataloader = dict(dataset=dict(pipeline=test_pipeline))

@@ -14,6 +14,6 @@ test_pipeline = [
     dict(type='ResizeOriginal', scale=(64, 48), keep_ratio=False),
     dict(type='PackStochasticInputs'),
 ]
-train_dataloader = dict(dataset=dict(pipeline=train_pipeline))
+train_dataloader = dict(batch_size=4, dataset=dict(pipeline=train_pipeline))
 val_dataloader = dict(dataset=dict(pipeline=test_pipeline))
 test_dataloader = dict(dataset=dict(pipeline=test_pipeline))

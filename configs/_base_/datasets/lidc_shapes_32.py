@@ -15,7 +15,7 @@ test_pipeline = [
     dict(type='ResizeOriginal', scale=(32, 32)),
     dict(type='PackStochasticInputs'),
 ]
-train_dataloader = dict(dataset=dict(pipeline=train_pipeline))
+train_dataloader = dict(batch_size=16, dataset=dict(pipeline=train_pipeline))
 val_dataloader = dict(dataset=dict(pipeline=test_pipeline))
 # Every fourth test slice, for speed: 100 samples of each are scored.
 test_dataloader = dict(

@@ -10,7 +10,6 @@ model = dict(
     discriminator=None,
     train_cfg=dict(soft_labels=True),
 )
-train_dataloader = dict(batch_size=8)
 optim_wrapper = dict(generator=None, discriminator=None)
 param_scheduler = dict(calibration=dict(end=1600))
 train_cfg = dict(

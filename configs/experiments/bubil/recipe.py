@@ -22,7 +22,6 @@ model = dict(
         ),
     ),
 )
-train_dataloader = dict(batch_size=8)
 param_scheduler = dict(generator=dict(end=1600))
 train_cfg = dict(
     phases=[dict(iters=1600, train=['generator'])],

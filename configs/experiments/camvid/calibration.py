@@ -1,6 +1,7 @@
 # CamVid flips: F on the black box of black_box.py. Its G is untrained.
 _base_ = [
     '../../_base_/models/car_recipe_small.py',
+    '../../_base_/models/camvid_black_box.py',
     '../../_base_/datasets/camvid_flips_small.py',
     '../../_base_/schedules/recipe.py',
     '../../_base_/default_runtime.py',
@@ -8,16 +9,11 @@ _base_ = [
 model = dict(
     decode_head=dict(
         num_classes=16,
-        black_box=dict(
-            type='BlackBox',
-            config='configs/experiments/camvid/black_box.py',
-            checkpoint='work_dirs/experiments/camvid/black_box/iter_1500.pth',
-        ),
+        black_box={{_base_.black_box}},
         calibration=dict(_delete_=True, type='ConvCalibration', channels=32),
     ),
     discriminator=None,
 )
-train_dataloader = dict(batch_size=4)
 optim_wrapper = dict(generator=None, discriminator=None)
 param_scheduler = dict(calibration=dict(end=1500))
 train_cfg = dict(

@@ -2,6 +2,7 @@
 # the F that calibration.py trained.
 _base_ = [
     '../../_base_/models/car_small.py',
+    '../../_base_/models/camvid_black_box.py',
     '../../_base_/datasets/camvid_flips_small.py',
     '../../_base_/schedules/car_two_stage.py',
     '../../_base_/default_runtime.py',
@@ -9,27 +10,12 @@ _base_ = [
 model = dict(
     decode_head=dict(
         num_classes=16,
-        black_box=dict(
-            type='BlackBox',
-            config='configs/experiments/camvid/black_box.py',
-            checkpoint='work_dirs/experiments/camvid/black_box/iter_1500.pth',
-        ),
-        calibration=dict(
-            _delete_=True,
-            type='ConvCalibration',
-            channels=32,
-            init_cfg=dict(
-                type='Pretrained',
-                checkpoint='work_dirs/experiments/camvid/calibration/seed0/'
-                'iter_1500.pth',
-                prefix='decode_head.calibration.',
-            ),
-        ),
+        black_box={{_base_.black_box}},
+        calibration={{_base_.trained_f}},
         generator=dict(noise_size=32),
     ),
     train_cfg=dict(num_samples=7),
 )
-train_dataloader = dict(batch_size=4)
 optim_wrapper = dict(calibration=None)
 train_cfg = dict(
     phases=[

@@ -9,7 +9,6 @@ model = dict(
     decode_head=dict(calibration=dict(_delete_=True, type='KnownDistribution'))
 )
 optim_wrapper = dict(calibration=None)
-train_dataloader = dict(batch_size=16)
 train_cfg = dict(
     phases=[
         dict(

@@ -10,7 +10,6 @@ model = dict(
 )
 optim_wrapper = dict(calibration=None)
 param_scheduler = None
-train_dataloader = dict(batch_size=16)
 train_cfg = dict(
     phases=[dict(iters=1000, train=['generator', 'discriminator'])],
     val_begin=100000,

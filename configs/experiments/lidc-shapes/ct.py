@@ -19,7 +19,6 @@ model = dict(
     ),
     train_cfg=dict(num_samples=8),
 )
-train_dataloader = dict(batch_size=16)
 optim_wrapper = dict(calibration=None)
 train_cfg = dict(
     phases=[

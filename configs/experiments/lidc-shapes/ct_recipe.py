@@ -5,7 +5,6 @@ _base_ = [
     '../../_base_/default_runtime.py',
 ]
 model = dict(train_cfg=dict(soft_labels=True))
-train_dataloader = dict(batch_size=16)
 param_scheduler = dict(calibration=dict(end=600))
 train_cfg = dict(
     phases=[

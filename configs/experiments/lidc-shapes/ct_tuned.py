@@ -18,7 +18,6 @@ model = dict(
         generator=dict(net=dict(init_cfg=trained_f)),
     ),
 )
-train_dataloader = dict(batch_size=16)
 param_scheduler = dict(generator=dict(end=1500))
 train_cfg = dict(
     phases=[dict(iters=1500, train=['generator'])],
