@@ -17,7 +17,7 @@ from rich.progress import (
 from .data import Run, grid
 from .figures import save_figures
 from .ordinary import OrdinaryTrainer
-from .report import format_table, write_csv
+from .report import describe_branches, format_table, write_csv
 from .training import Settings, Trained, Trainer
 
 QUICK_GRID = dict(pis=(0.5, 0.9), sigmas=(0.02,), repeats=3)
@@ -107,6 +107,8 @@ def run_experiment(
     )
     lines = [
         format_table(trained),
+        '',
+        describe_branches(trained),
         '',
         f'{len(runs)} runs at once: {taken.wall:.0f} s, '
         f'{taken.cpu:.0f} s of processor time.',

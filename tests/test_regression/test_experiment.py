@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from mmcar.regression.data import grid
+from mmcar.regression.data import BimodalData, grid
 from mmcar.regression.experiment import run_experiment, time_sequential
 from mmcar.regression.figures import save_figures
 from mmcar.regression.report import (
+    describe_branches,
     format_table,
+    lower_branch_errors,
     overall,
     summarize,
     write_csv,
@@ -48,6 +50,35 @@ def test_summary(trained):
     assert f'{rows[1].with_cal:.2f}' in format_table(trained)
 
 
+def test_lost_branches_are_counted(trained):
+    """G's that always take one branch, in place of the trained ones."""
+
+    def generator(x, mean, noise):
+        down = torch.arange(len(x))[:, None] % 2 == 0
+        return torch.where(down, -0.5, 0.5).expand_as(x)
+
+    fixed = replace(trained, generator=generator)
+    errors = lower_branch_errors(fixed)
+    pi = torch.tensor([run.pi for run in trained.runs])
+    expected = torch.where(torch.arange(len(pi)) % 2 == 0, 1 - pi, -pi)
+    assert torch.allclose(errors, expected)
+    text = describe_branches(fixed)
+    assert '12 of 12 runs have lost a branch' in text
+    assert '90 at worst' in text
+
+
+def test_branches_are_those_of_the_data(trained):
+    """A generator that draws from the data has no error but chance's."""
+    data = BimodalData(trained.runs, seed=3)
+
+    def generator(x, mean, noise):
+        lower = torch.rand(x.shape) < data.pi
+        return torch.where(lower, -0.5, 0.5)
+
+    errors = lower_branch_errors(replace(trained, generator=generator))
+    assert errors.abs().max() < 0.04
+
+
 def test_csv(trained, tmp_path):
     write_csv(trained, tmp_path / 'a.csv')
     with (tmp_path / 'a.csv').open() as file:
@@ -76,7 +107,9 @@ def test_sequential_time(trained):
 @pytest.mark.slow
 def test_quick_shows_the_effect(tmp_path):
     trained = run_experiment(tmp_path, quick=True)
-    (row,) = summarize(trained)
-    assert row.with_cal > row.without_cal
+    middle, spread = overall(trained, True)
+    other_middle, other_spread = overall(trained, False)
+    assert middle > other_middle
+    assert spread < other_spread
     names = {path.name for path in tmp_path.iterdir()}
     assert {'regression.csv', 'regression.md'} < names
