@@ -30,6 +30,8 @@ from mmcar import cli
 CONFIGS = Path('configs/experiments')
 NORMAL = 'model.decode_head.noise.type=NormalNoise'
 SOBOL = 'model.decode_head.noise.type=SobolNoise'
+# These runs are short: a crash should cost little of them.
+OFTEN = 'default_hooks.checkpoint.interval=200'
 # Scores of the tables and their headings; a group shows those that it has.
 COLUMNS = {
     'GED_16': 'GED 16',
@@ -163,7 +165,8 @@ class Experiments:
         with locked(folder):
             done = folder / 'trained.json'
             if not done.is_file():
-                options = [f'randomness.seed={seed}', *self.cfg_options]
+                options = [f'randomness.seed={seed}', OFTEN]
+                options += self.cfg_options
                 config = CONFIGS / group / f'{name}.py'
                 if source := F_FROM.get(f'{group}/{name}'):
                     path = self.train(group, source, seed)
