@@ -86,3 +86,51 @@ def test_builds(path, monkeypatch):
     if isinstance(model, CARSegmentor):
         (sample, _) = model.eval().test_step(tiny_batch(model))
         assert len(sample.pred_samples.data) == model.test_cfg['num_samples']
+
+
+@pytest.mark.parametrize('base', ['car_recipe', 'car_tuned_small', 'car'])
+def test_phases_of_the_base_schedules_fit_the_base_models(base, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    schedule = dict(
+        car='car_two_stage', car_recipe='recipe', car_tuned_small='tuned'
+    )[base]
+    model = MODELS.build(
+        Config.fromfile(f'configs/_base_/models/{base}.py').model
+    )
+    cfg = Config.fromfile(f'configs/_base_/schedules/{schedule}.py')
+    optims = build_optim_wrapper(model, cfg.optim_wrapper)
+    trained = Schedule(cfg.train_cfg.phases).networks
+    assert set(trained) <= set(optims.keys()) <= set(model.networks())
+
+
+def test_recipe_on_bubil_starts_at_its_training_free_start(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(ROOT)
+
+    def build(name: str) -> torch.nn.Module:
+        cfg = Config.fromfile(f'configs/experiments/bubil/{name}.py').model
+        head = cfg.decode_head
+        for part in (head.calibration, head.generator.get('net', {})):
+            if part.get('init_cfg'):
+                part.init_cfg.checkpoint = str(tmp_path / 'f.pth')
+        head.noise.type = 'NormalNoise'
+        cfg.test_cfg.num_samples = 4
+        model = MODELS.build(cfg)
+        model.init_weights()
+        return model.eval()
+
+    torch.manual_seed(0)
+    source = build('calibration')
+    torch.save(dict(state_dict=source.state_dict()), tmp_path / 'f.pth')
+    start, recipe = build('start'), build('recipe')
+    start.load_state_dict(source.state_dict(), strict=False)
+    expected, samples = (
+        torch.stack([s.pred_samples.data for s in model.test_step(batch)])
+        for model, batch in (
+            (start, tiny_batch(start)),
+            (recipe, tiny_batch(recipe)),
+        )
+    )
+    assert torch.equal(samples, expected)
+    assert (samples[:, 0] != samples[:, 1]).any()

@@ -135,12 +135,20 @@ def parts_from_f(config: Path) -> list[str]:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keep other threads and processes out of a folder."""
+def locked(folder: Path) -> Iterator[int]:
+    """Keep other threads and processes out of a folder.
+
+    Yields:
+        The lock's file descriptor: it stays locked while any process has it.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / 'lock', 'w') as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f'Waiting for what runs in {folder}')
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield file.fileno()
 
 
 class Experiments:
@@ -162,7 +170,7 @@ class Experiments:
     def train(self, group: str, name: str, seed: int) -> Path:
         """Train unless done; the last checkpoint."""
         folder = self.folder(group, name, seed)
-        with locked(folder):
+        with locked(folder) as lock:
             done = folder / 'trained.json'
             if not done.is_file():
                 options = [f'randomness.seed={seed}', OFTEN]
@@ -175,7 +183,7 @@ class Experiments:
                         for part in parts_from_f(config)
                     ]
                 seconds = self._call(
-                    'train.py', config, folder, ['--resume'], options
+                    'train.py', config, folder, ['--resume'], options, lock
                 )
                 last = Path((folder / 'last_checkpoint').read_text().strip())
                 report = dict(checkpoint=str(last), minutes=seconds / 60)
@@ -197,7 +205,7 @@ class Experiments:
             checkpoint = [str(self.train(row.group, row.weights, seed))]
         scores = self.scores_file(row, seed)
         folder = scores.parent
-        with locked(folder):
+        with locked(folder) as lock:
             if not scores.is_file():
                 counts = '(16,50,100)'
                 options = [
@@ -212,15 +220,16 @@ class Experiments:
                     folder,
                     checkpoint,
                     options,
+                    lock,
                 )
 
     def black_box(self) -> None:
         """Train CamVid's black box, where its configs look for it."""
         folder = self.work_dir / 'camvid' / 'black_box'
-        with locked(folder):
+        with locked(folder) as lock:
             if not (folder / 'last_checkpoint').is_file():
                 config = CONFIGS / 'camvid' / 'black_box.py'
-                self._call('train.py', config, folder, [], [])
+                self._call('train.py', config, folder, [], [], lock)
 
     def _call(
         self,
@@ -229,10 +238,12 @@ class Experiments:
         folder: Path,
         arguments: list[str],
         options: list[str],
+        lock: int,
     ) -> float:
         """Run a tool on one thread; the seconds of processor time it took.
 
-        Unlike time on the clock, they do not depend on what else runs.
+        Unlike time on the clock, they do not depend on what else runs. The
+        tool holds the lock of its folder too, lest it outlives this process.
         """
         folder.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, f'tools/{tool}', str(config), *arguments]
@@ -244,7 +255,11 @@ class Experiments:
         environment = {**os.environ, 'OMP_NUM_THREADS': '1'}
         with open(log, 'a') as file:
             process = subprocess.Popen(
-                command, stdout=file, stderr=file, env=environment
+                command,
+                stdout=file,
+                stderr=file,
+                env=environment,
+                pass_fds=(lock,),
             )
             _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)

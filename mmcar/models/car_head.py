@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 from mmengine.model import BaseModule
+from mmengine.runner.checkpoint import _load_checkpoint_with_prefix
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
@@ -71,6 +72,31 @@ class CARHead(BaseModule):
         self.noise = MODELS.build(noise or dict(type='NormalNoise'))
         temperatures = self._temperatures(temperature)
         self.register_buffer('temperature', temperatures, persistent=False)
+
+    def init_weights(self) -> None:
+        """Initialise, and refuse weights of another model that do not fit.
+
+        MMEngine loads what fits of a ``Pretrained`` checkpoint and logs the
+        rest, which would leave that part as random as it was.
+        """
+        super().init_weights()
+        for path, module in self.named_modules():
+            cfg = getattr(module, 'init_cfg', None)
+            prefix = cfg.get('prefix') if isinstance(cfg, dict) else None
+            if not (prefix or '').startswith('decode_head.'):
+                continue
+            weights = _load_checkpoint_with_prefix(
+                prefix, cfg['checkpoint'], map_location='cpu'
+            )
+            try:
+                module.load_state_dict(weights)
+            except RuntimeError as error:
+                raise ValueError(
+                    f'decode_head.{path}.init_cfg.checkpoint='
+                    f'{cfg["checkpoint"]!r}: its {prefix[:-1]!r} is another '
+                    f'network than decode_head.{path}; make the two configs '
+                    f'agree. {error}'
+                ) from error
 
     def _build_calibration(self, cfg: dict | None) -> nn.Module | None:
         black_box_classes = self.black_box.num_classes if self.black_box else 0

@@ -89,7 +89,7 @@ class CARTraining:
     def _step_calibration(
         self, batch: TrainBatch, optims: dict, log: dict
     ) -> Tensor | None:
-        """Update F if asked; its log-probabilities if anyone needs them."""
+        """Update F if asked; its log-probabilities if needed any further."""
         inputs = batch.image, batch.data_samples
         if 'calibration' in optims:
             optim = optims['calibration']
@@ -98,10 +98,17 @@ class CARTraining:
             losses = dict(loss_ce=self._calibration_loss(batch, log_probs))
             self._update(optim, losses, log)
             return log_probs.detach()
-        if optims.keys() & {'generator', 'discriminator'}:
-            with torch.no_grad():
-                return self.decode_head.calibrate(*inputs)
-        return None
+        others = optims.keys() & {'generator', 'discriminator'}
+        if not others or not self._needs_calibration():
+            return None
+        with torch.no_grad():
+            return self.decode_head.calibrate(*inputs)
+
+    def _needs_calibration(self) -> bool:
+        generator = unwrap_model(self.decode_head.generator)
+        return generator.needs_calibration or any(
+            getattr(loss, 'needs_calibration', True) for loss in self.loss_cal
+        )
 
     def _step_generator(
         self, batch: TrainBatch, log_probs: Tensor, optims: dict, log: dict

@@ -157,6 +157,7 @@ class SoftIoULoss(nn.Module):
     """
 
     needs_samples = True
+    needs_calibration = False
 
     def __init__(
         self,

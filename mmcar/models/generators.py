@@ -41,7 +41,13 @@ class BaseGenerator(BaseModule):
         noise_size: Length d of the noise vectors.
         temperature: Divides the logits; 0 makes samples one-hot.
         init_cfg: Initialisation config of MMEngine.
+
+    Attributes:
+        needs_calibration: Whether samples depend on F. Else F does not run
+            while G is trained, unless a loss needs it.
     """
+
+    needs_calibration = True
 
     def __init__(
         self,

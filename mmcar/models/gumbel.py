@@ -35,9 +35,10 @@ class SharedGumbel(nn.Module):
             ``exp(-0.5 * (distance / correlation_length) ** 2)`` between
             pixels (approximately; its variance is exactly 1 at each).
         num_features: Waves that make up a field, R.
-        common: Share of a field's variance that all pixels have in common:
-            0 for distant regions that vary independently, towards 1 for
-            regions that mostly grow and shrink together.
+        common: Share of a field's variance that all pixels have in common,
+            added to the correlation of the rest: 0 for distant regions that
+            vary independently, towards 1 for regions that mostly grow and
+            shrink together.
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class SharedGumbel(nn.Module):
             Gumbel noise (S, B, K, H, W), or (S, B, K, 1, 1) without
             correlation length.
         """
-        z = z.unflatten(-1, (self.num_classes, -1))  # (S, B, K, numbers)
+        z = z.unflatten(-1, (self.num_classes, -1))  # (S, B, K, per class)
         if self.frequencies is None:
             return gumbel_from_normal(z[..., None])
         # Half precision would shift the marginals, and has no log_ndtr.
@@ -94,9 +95,9 @@ class SharedGumbel(nn.Module):
         return gumbel_from_normal(field.unflatten(-1, size))
 
     def _waves(self, size: tuple[int, int]) -> Tensor:
-        """Cosines and sines of R plane waves (2R, H * W).
+        """Cosines and sines of R plane waves (2R or 2R + 1, H * W).
 
-        With ``common``, one more row is the same everywhere. At every pixel
+        With ``common``, the last row is the same everywhere. At every pixel
         the sum of squares is 1.
         """
         rows, columns = (

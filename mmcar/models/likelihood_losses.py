@@ -106,6 +106,7 @@ class SampleCrossEntropy(nn.Module):
 
     loss_name = 'loss_sample_ce'
     needs_samples = True
+    needs_calibration = False
 
     def __init__(
         self,

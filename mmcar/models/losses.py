@@ -17,7 +17,8 @@ class SampleBatch:
 
     Attributes:
         mean: Mean of the samples' probabilities, (B, K, H, W).
-        log_probs: Log-probabilities of F, (B, K, H, W), a fixed target.
+        log_probs: Log-probabilities of F, (B, K, H, W), a fixed target; None
+            if neither G nor a loss has ``needs_calibration``.
         label: The label drawn for each image, (B, H, W) int64.
         num_samples: M.
         samples: The probabilities themselves, (M, B, K, H, W); None unless
@@ -30,7 +31,7 @@ class SampleBatch:
     """
 
     mean: Tensor
-    log_probs: Tensor
+    log_probs: Tensor | None
     label: Tensor
     num_samples: int
     samples: Tensor | None = None

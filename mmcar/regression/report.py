@@ -58,8 +58,8 @@ def overall(trained: Trained, calibrated: bool) -> tuple[float, float]:
 
 
 @torch.no_grad()
-def lower_branch_errors(trained: Trained, points: int = 4000) -> torch.Tensor:
-    """Share of samples on the lower branch, minus pi, of every run (R,).
+def lower_branch_shares(trained: Trained, points: int = 4000) -> torch.Tensor:
+    """Share of samples on the lower branch, of every run (R,); pi is right.
 
     Measured on [0, 0.4), where the branches are far apart. The likelihood of
     samples does not notice a lost branch; this does.
@@ -68,14 +68,13 @@ def lower_branch_errors(trained: Trained, points: int = 4000) -> torch.Tensor:
     x = 0.4 * data.uniform(points)
     noise = data.normal(points)
     samples = trained.generator(x, trained.calibration(x), noise)
-    pi = torch.tensor([run.pi for run in trained.runs])
-    return (samples < 0).float().mean(1) - pi
+    return (samples < 0).float().mean(1)
 
 
 def describe_branches(trained: Trained) -> str:
     """What became of the branches with and without L_cal, in words."""
-    errors = lower_branch_errors(trained)
-    shares = errors + torch.tensor([run.pi for run in trained.runs])
+    shares = lower_branch_shares(trained)
+    errors = shares - torch.tensor([run.pi for run in trained.runs])
     lost = torch.minimum(shares, 1 - shares) < 0.02
     lines = []
     for kind, name in ((True, 'With L_cal'), (False, 'Without')):

@@ -66,6 +66,37 @@ def test_no_gradient_of_the_generator_reaches_the_calibration_net():
     assert all(p.grad is None for p in model.discriminator.parameters())
 
 
+@pytest.mark.parametrize(
+    ('losses', 'runs'),
+    [(['EnergyLoss', 'MatchingLoss'], 0), (['CalibrationLoss'], 1)],
+)
+@pytest.mark.parametrize('chunk_size', [None, 2])
+def test_calibration_net_runs_only_if_needed(losses, runs, chunk_size):
+    calibration = toy_config()['decode_head']['calibration']
+    head = dict(
+        toy_config()['decode_head'],
+        generator=dict(type='TunedSampler', net=calibration),
+    )
+    model = toy_model(
+        decode_head=head,
+        discriminator=None,
+        loss_cal=[dict(type=name) for name in losses],
+        train_cfg=dict(num_samples=3, samples_per_chunk=chunk_size),
+    )
+    calls = []
+    model.decode_head.calibration.register_forward_hook(
+        lambda *_: calls.append(1)
+    )
+    before = copy.deepcopy(model.decode_head.generator.state_dict())
+    optims = toy_optims(model)
+    log = model.train_step(toy_batch(), {'generator': optims['generator']})
+    assert len(calls) == runs
+    assert all(torch.isfinite(torch.as_tensor(v)) for v in log.values())
+    after = model.decode_head.generator.state_dict()
+    weight = 'net.layers.0.0.conv.weight'
+    assert not torch.equal(before[weight], after[weight])
+
+
 def test_training_all_three_trains_the_calibration_net_as_alone():
     weights = []
     for names in (PHASES[0], PHASES[-1]):

@@ -28,7 +28,12 @@ def _assert_frequencies(one_hot, probs):
 
 @pytest.mark.parametrize('noise', ['NormalNoise', 'SobolNoise'])
 @pytest.mark.parametrize(
-    'field', [{}, {'correlation_length': 3.0, 'common': 0.4}]
+    'field',
+    [
+        {},
+        {'correlation_length': 3.0},
+        {'correlation_length': 3.0, 'common': 0.4},
+    ],
 )
 def test_gumbel_marginals_of_one_image(noise, field):
     sampler = GumbelSampler(3, **field)

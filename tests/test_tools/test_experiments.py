@@ -43,6 +43,7 @@ def commands(monkeypatch, tmp_path):
             (folder / 'test_scores.json').write_text(text)
         return SimpleNamespace(pid=0)
 
+    monkeypatch.chdir(ROOT)
     usage = SimpleNamespace(ru_utime=100.0, ru_stime=20.0)
     monkeypatch.setattr(subprocess, 'Popen', record)
     monkeypatch.setattr(os, 'wait4', lambda pid, _: (pid, 0, usage))
@@ -82,6 +83,15 @@ def test_nothing_runs_twice_at_once(commands, tmp_path, monkeypatch):
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda suite: suite.test(ROW, 0), suites))
     assert len(commands) == 2
+
+
+def test_a_folder_stays_locked_while_its_tool_runs(tmp_path, capsys):
+    """Even if the suite that started the tool is gone."""
+    with experiments.locked(tmp_path) as lock:
+        tool = subprocess.Popen(['sleep', '0.5'], pass_fds=(lock,))
+    with experiments.locked(tmp_path):
+        assert tool.wait(timeout=0.2) == 0
+    assert f'Waiting for what runs in {tmp_path}' in capsys.readouterr().out
 
 
 def test_f_of_the_same_seed_is_taken_over(commands, tmp_path):

@@ -1,7 +1,8 @@
 # For an F that errs more than annotators differ: G is the training-free
 # sampler on a net like F, to be started from F's weights, and the losses of
 # samples tune that net. F stays beside it as it was trained. L_cal would hold
-# samples to F's errors, and D has no effect next to these losses.
+# samples to F's errors, and D has no effect next to these losses. The net's
+# config is a copy: whoever changes F's changes both.
 _base_ = './car_recipe_small.py'
 model = dict(
     decode_head=dict(

@@ -1,4 +1,4 @@
-# G alone, in one phase, as fast as F was trained; F has its weights already.
+# G alone; F is taken over from a run that has trained it.
 _base_ = './recipe.py'
 optim_wrapper = dict(
     calibration=None,
@@ -9,4 +9,5 @@ param_scheduler = dict(
     _delete_=True,
     generator=dict(type='CosineAnnealingLR', by_epoch=False, end=80000),
 )
+train_cfg = dict(phases=[dict(iters=80000, train=['generator'])])
 custom_hooks = None

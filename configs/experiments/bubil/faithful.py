@@ -2,6 +2,7 @@
 # calibration.py trained.
 _base_ = [
     '../../_base_/models/car_small.py',
+    '../../_base_/models/bubil_f.py',
     '../../_base_/datasets/bubil_64.py',
     '../../_base_/schedules/car_two_stage.py',
     '../../_base_/default_runtime.py',
@@ -10,12 +11,7 @@ model = dict(
     decode_head=dict(
         calibration=dict(
             symmetric=True,
-            init_cfg=dict(
-                type='Pretrained',
-                checkpoint='work_dirs/experiments/bubil/calibration/seed0/'
-                'iter_1600.pth',
-                prefix='decode_head.calibration.',
-            ),
+            init_cfg={{_base_.f_weights}},
         )
     ),
     train_cfg=dict(num_samples=8),

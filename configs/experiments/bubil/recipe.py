@@ -2,20 +2,17 @@
 # more than annotators differ, so G tunes a copy of F.
 _base_ = [
     '../../_base_/models/car_tuned_small.py',
+    '../../_base_/models/bubil_f.py',
     '../../_base_/datasets/bubil_64.py',
     '../../_base_/schedules/tuned.py',
     '../../_base_/default_runtime.py',
 ]
-trained_f = dict(
-    type='Pretrained',
-    checkpoint='work_dirs/experiments/bubil/calibration/seed0/iter_1600.pth',
-    prefix='decode_head.calibration.',
-)
 model = dict(
     decode_head=dict(
-        calibration=dict(init_cfg=trained_f),
+        temperature=0.7,
+        calibration=dict(symmetric=True, init_cfg={{_base_.f_weights}}),
         generator=dict(
-            net=dict(symmetric=True, init_cfg=trained_f),
+            net=dict(symmetric=True, init_cfg={{_base_.f_weights}}),
             net_temperature=0.7,
             correlation_length=8.0,
             common=0.5,

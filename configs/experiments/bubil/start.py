@@ -1,5 +1,5 @@
 # The training-free start of recipe.py: F a little sharper than it was trained,
-# and parts of a cell that vary independently.
+# and parts of a cell that vary with some independence.
 _base_ = './gumbel.py'
 model = dict(
     decode_head=dict(

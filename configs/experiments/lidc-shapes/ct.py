@@ -2,21 +2,13 @@
 # ct_recipe.py trained.
 _base_ = [
     '../../_base_/models/car_small.py',
+    '../../_base_/models/lidc_shapes_ct_f.py',
     '../../_base_/datasets/lidc_shapes_32.py',
     '../../_base_/schedules/car_two_stage.py',
     '../../_base_/default_runtime.py',
 ]
 model = dict(
-    decode_head=dict(
-        calibration=dict(
-            init_cfg=dict(
-                type='Pretrained',
-                checkpoint='work_dirs/experiments/lidc-shapes/ct_recipe/seed0/'
-                'iter_900.pth',
-                prefix='decode_head.calibration.',
-            )
-        )
-    ),
+    decode_head=dict(calibration=dict(init_cfg={{_base_.f_weights}})),
     train_cfg=dict(num_samples=8),
 )
 optim_wrapper = dict(calibration=None)

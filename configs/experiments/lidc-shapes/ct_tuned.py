@@ -2,20 +2,15 @@
 # trained.
 _base_ = [
     '../../_base_/models/car_tuned_small.py',
+    '../../_base_/models/lidc_shapes_ct_f.py',
     '../../_base_/datasets/lidc_shapes_32.py',
     '../../_base_/schedules/tuned.py',
     '../../_base_/default_runtime.py',
 ]
-trained_f = dict(
-    type='Pretrained',
-    checkpoint='work_dirs/experiments/lidc-shapes/ct_recipe/seed0/'
-    'iter_900.pth',
-    prefix='decode_head.calibration.',
-)
 model = dict(
     decode_head=dict(
-        calibration=dict(init_cfg=trained_f),
-        generator=dict(net=dict(init_cfg=trained_f)),
+        calibration=dict(init_cfg={{_base_.f_weights}}),
+        generator=dict(net=dict(init_cfg={{_base_.f_weights}})),
     ),
 )
 param_scheduler = dict(generator=dict(end=1500))
