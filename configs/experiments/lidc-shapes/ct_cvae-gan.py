@@ -3,12 +3,3 @@ model = dict(
     loss_cal=dict(_delete_=True, type='ELBOLoss', beta=1.0, loss_weight=5.0),
     train_cfg=dict(num_samples=1),
 )
-train_cfg = dict(
-    phases=[
-        dict(
-            iters=1000,
-            train=['generator', 'discriminator'],
-            cycles=dict(discriminator=(50, 200)),
-        ),
-    ]
-)
