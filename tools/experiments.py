@@ -100,7 +100,6 @@ def both_noises(
 SUITE = [
     *both_noises('lidc-shapes', 'control_gumbel', None),
     *both_noises('lidc-shapes', 'control_recipe', 'control_recipe'),
-    *both_noises('lidc-shapes', 'control_start', None),
     *both_noises('lidc-shapes', 'control', 'control'),
     Row('lidc-shapes', 'control_m5', 'control_m5', 1),
     Row('lidc-shapes', 'control_m1', 'control_m1', 1),
