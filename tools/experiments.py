@@ -113,6 +113,7 @@ SUITE = [
     Row('camvid', 'faithful', 'faithful', 1),
     Row('camvid', 'cgan-ce', 'cgan-ce'),
     *both_noises('bubil', 'recipe', 'recipe'),
+    *both_noises('bubil', 'recipe_softer', 'recipe'),
     *both_noises('bubil', 'start', 'calibration'),
     *both_noises('bubil', 'gumbel', 'calibration'),
     Row('bubil', 'independent', 'calibration'),
