@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 import torch
 from mmengine.hooks import Hook
@@ -163,3 +165,13 @@ def test_refuses(tmp_path):
             tmp_path,
             custom_hooks=[dict(type='NetworkEMAHook', network='teacher')],
         )
+
+
+def test_a_test_needs_no_such_network():
+    """A sampler without weights may take G's place in a trained config."""
+    hook = NetworkEMAHook('generator')
+    runner = SimpleNamespace(_train_loop=None)
+    hook.before_run(runner)
+    hook.before_test_epoch(runner)
+    hook.after_test_epoch(runner)
+    assert hook.average is None
