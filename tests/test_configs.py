@@ -88,12 +88,16 @@ def test_builds(path, monkeypatch):
         assert len(sample.pred_samples.data) == model.test_cfg['num_samples']
 
 
-@pytest.mark.parametrize('base', ['car_recipe', 'car_tuned_small', 'car'])
-def test_phases_of_the_base_schedules_fit_the_base_models(base, monkeypatch):
+@pytest.mark.parametrize(
+    ('base', 'schedule'),
+    [
+        ('car', 'car_two_stage'),
+        ('car_recipe', 'recipe'),
+        ('car_tuned_small', 'tuned'),
+    ],
+)
+def test_phases_of_a_base_schedule_fit_its_model(base, schedule, monkeypatch):
     monkeypatch.chdir(ROOT)
-    schedule = dict(
-        car='car_two_stage', car_recipe='recipe', car_tuned_small='tuned'
-    )[base]
     model = MODELS.build(
         Config.fromfile(f'configs/_base_/models/{base}.py').model
     )

@@ -249,7 +249,6 @@ class Experiments:
         Unlike time on the clock, they do not depend on what else runs. The
         tool holds the lock of its folder too, lest it outlives this process.
         """
-        folder.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, f'tools/{tool}', str(config), *arguments]
         command += ['--work-dir', str(folder)]
         if options:

@@ -19,3 +19,10 @@ def one_of(choices: Collection[str], **values: str) -> None:
             raise ValueError(
                 f'{key}={value!r}: expected one of {", ".join(choices)}'
             )
+
+
+def positive(**values: float) -> None:
+    """Refuse any of the named values that is not above zero."""
+    for key, value in values.items():
+        if value <= 0:
+            raise ValueError(f'{key}={value!r}: expected > 0')

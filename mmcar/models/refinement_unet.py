@@ -12,7 +12,7 @@ from mmcv.cnn import ConvModule, build_norm_layer
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
-from .checks import at_least, one_of
+from .checks import at_least, one_of, positive
 from .generators import BaseGenerator
 from .gumbel import SharedGumbel
 
@@ -170,8 +170,7 @@ class RefinementUNet(BaseGenerator):
         one_of(('deconv', 'resize'), upsample=upsample)
         if not 0 <= dropout < 1:
             raise ValueError(f'dropout={dropout!r}: expected 0 <= dropout < 1')
-        if temperature <= 0:
-            raise ValueError(f'temperature={temperature!r}: expected > 0')
+        positive(temperature=temperature)
         shared = None
         if gumbel is not None:
             shared = SharedGumbel(num_classes, **gumbel)

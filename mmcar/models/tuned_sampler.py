@@ -6,6 +6,7 @@ from mmseg.registry import MODELS
 from torch import Tensor
 
 from .car_head import build_part
+from .checks import positive
 from .generators import GumbelSampler
 
 
@@ -43,12 +44,7 @@ class TunedSampler(GumbelSampler):
         temperature: float = 0.1,
         **kwargs: Any,
     ) -> None:
-        for key, value in (
-            ('net_temperature', net_temperature),
-            ('temperature', temperature),
-        ):
-            if value <= 0:
-                raise ValueError(f'{key}={value!r}: expected > 0')
+        positive(net_temperature=net_temperature, temperature=temperature)
         super().__init__(num_classes, temperature=temperature, **kwargs)
         self.net = build_part('generator.net', net, num_classes)
         if getattr(self.net, 'black_box_classes', 0):

@@ -51,9 +51,14 @@ def summarize(trained: Trained) -> list[Summary]:
     return rows
 
 
+def runs_of_kind(trained: Trained, calibrated: bool) -> torch.Tensor:
+    """Which runs are with, or without, L_cal: (R,) bool."""
+    return torch.tensor([r.calibrated == calibrated for r in trained.runs])
+
+
 def overall(trained: Trained, calibrated: bool) -> tuple[float, float]:
     """Median and interquartile range of all runs of one kind."""
-    select = torch.tensor([r.calibrated == calibrated for r in trained.runs])
+    select = runs_of_kind(trained, calibrated)
     return median_and_iqr(trained.log_likelihood[-1, select])
 
 
@@ -78,7 +83,7 @@ def describe_branches(trained: Trained) -> str:
     lost = torch.minimum(shares, 1 - shares) < 0.02
     lines = []
     for kind, name in ((True, 'With L_cal'), (False, 'Without')):
-        select = torch.tensor([r.calibrated == kind for r in trained.runs])
+        select = runs_of_kind(trained, kind)
         points = 100 * errors[select].abs()
         lines.append(
             f'{name}, the share of the lower branch is wrong by '

@@ -257,37 +257,33 @@ def test_bad_configs_are_refused(change, error, message):
         toy_model(decode_head=head)
 
 
-def test_takes_over_weights_of_another_model(tmp_path):
-    source = toy_model()
-    path = tmp_path / 'f.pth'
-    torch.save(dict(state_dict=source.state_dict()), path)
-    taken = dict(
-        type='Pretrained',
-        checkpoint=str(path),
-        prefix='decode_head.calibration.',
-    )
-    head = toy_config()['decode_head']
-    calibration = dict(head['calibration'], init_cfg=taken)
-    head['generator'] = dict(type='TunedSampler', net=calibration)
-    model = toy_model(decode_head=head)
-    weights = source.decode_head.calibration.state_dict()
-    for key, value in model.decode_head.generator.net.state_dict().items():
-        assert torch.equal(value, weights[key]), key
-
-
-def test_refuses_weights_of_another_network(tmp_path):
+@pytest.fixture
+def f_weights(tmp_path):
+    """F of a toy model on disk, as what a part of another may start from."""
     path = tmp_path / 'f.pth'
     torch.save(dict(state_dict=toy_model().state_dict()), path)
+    prefix = 'decode_head.calibration.'
+    return dict(type='Pretrained', checkpoint=str(path), prefix=prefix)
+
+
+def test_takes_over_weights_of_another_model(f_weights):
     head = toy_config()['decode_head']
-    head['calibration'].update(
-        channels=6,
-        init_cfg=dict(
-            type='Pretrained',
-            checkpoint=str(path),
-            prefix='decode_head.calibration.',
-        ),
-    )
+    calibration = dict(head['calibration'], init_cfg=f_weights)
+    head['generator'] = dict(type='TunedSampler', net=calibration)
+    model = toy_model(decode_head=head)
+    weights = torch.load(f_weights['checkpoint'])['state_dict']
+    for key, value in model.decode_head.generator.net.state_dict().items():
+        assert torch.equal(value, weights[f_weights['prefix'] + key]), key
+
+
+def test_refuses_weights_of_another_network(f_weights):
+    head = toy_config()['decode_head']
+    head['calibration'].update(channels=6, init_cfg=f_weights)
     with pytest.raises(ValueError) as error:
         toy_model(decode_head=head)
-    for part in ('decode_head.calibration.init_cfg', str(path), 'size mism'):
+    for part in (
+        'decode_head.calibration.init_cfg',
+        f_weights['checkpoint'],
+        'size mism',
+    ):
         assert part in str(error.value)

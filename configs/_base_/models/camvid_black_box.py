@@ -5,10 +5,9 @@ black_box = dict(
     config='configs/experiments/camvid/black_box.py',
     checkpoint='work_dirs/experiments/camvid/black_box/iter_1500.pth',
 )
+untrained_f = dict(_delete_=True, type='ConvCalibration', channels=32)
 trained_f = dict(
-    _delete_=True,
-    type='ConvCalibration',
-    channels=32,
+    untrained_f,
     init_cfg=dict(
         type='Pretrained',
         checkpoint='work_dirs/experiments/camvid/calibration/seed0/'

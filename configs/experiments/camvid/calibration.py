@@ -10,7 +10,7 @@ model = dict(
     decode_head=dict(
         num_classes=16,
         black_box={{_base_.black_box}},
-        calibration=dict(_delete_=True, type='ConvCalibration', channels=32),
+        calibration={{_base_.untrained_f}},
     ),
     discriminator=None,
 )
