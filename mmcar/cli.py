@@ -6,11 +6,11 @@ A user's mistake ends in one sentence and exit code 2; ``--debug`` or
 
 import argparse
 import ctypes
-import json
 import os
 import re
 import sys
 import textwrap
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,19 +22,15 @@ from mmengine.runner import Runner
 from mmengine.runner.checkpoint import load_state_dict
 from torch import nn
 
-from .engine.checkpoint_hook import WholeFileBackend
-from .engine.guards import NonFiniteLossError
+from .compat import MissingPackageError
+from .utils.errors import UserError
 
 LAUNCHERS = ('none', 'pytorch', 'slurm', 'mpi')
 AMP_TYPES = ('OptimWrapper', 'AmpOptimWrapper')
-# Raised in the library for input that cannot work, with a message for users.
-USER_ERRORS = (ValueError, FileNotFoundError, ImportError, NonFiniteLossError)
+# What a user can mend; all else is a bug and shows its traceback.
+USER_ERRORS = (UserError, MissingPackageError)
 # Parameters of mallopt, from glibc's malloc.h.
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
-
-
-class ToolError(Exception):
-    """A mistake of the user's, told in one sentence."""
 
 
 def run_tool(main: Callable[[], None]) -> None:
@@ -47,13 +43,22 @@ def run_tool(main: Callable[[], None]) -> None:
     keep_freed_memory()
     try:
         main()
-    except (ToolError, *USER_ERRORS) as error:
+    except USER_ERRORS as error:
         if debug or '--debug' in sys.argv:
             raise
         text = ' '.join(str(error).split()) or repr(error)
         tool = Path(sys.argv[0]).name
         print(f'{tool}: error: {text}', file=sys.stderr)
         sys.exit(2)
+    except Exception:
+        traceback.print_exc()
+        print(
+            f'{Path(sys.argv[0]).name}: this is a bug. Please report it with '
+            'the lines above, the command, the config and the output of '
+            "'python -m mmengine.utils.dl_utils.collect_env'.",
+            file=sys.stderr,
+        )
+        sys.exit(1)
 
 
 def keep_freed_memory() -> None:
@@ -117,17 +122,17 @@ def load_config(args: argparse.Namespace) -> Config:
     """
     path = args.config
     if '::' not in path and not Path(path).is_file():
-        raise ToolError(f'There is no config file {path}.')
+        raise UserError(f'There is no config file {path}.')
     try:
         cfg = Config.fromfile(path)
     except Exception as error:  # a config is code: it can raise anything
-        raise ToolError(
+        raise UserError(
             f'{path} cannot be read as a config: {describe(error)}'
         ) from error
     try:
         cfg.merge_from_dict(args.cfg_options or {})
     except Exception as error:
-        raise ToolError(
+        raise UserError(
             f'--cfg-options do not fit {path}: {describe(error)}'
         ) from error
     os.environ.setdefault('LOCAL_RANK', str(args.local_rank))
@@ -146,7 +151,7 @@ def describe(error: Exception) -> str:
             else ''
         )
         return f'{error}{hint}'
-    if isinstance(error, (*USER_ERRORS, ToolError)):
+    if isinstance(error, USER_ERRORS):
         return str(error)
     return f'{type(error).__name__}: {error}'
 
@@ -168,7 +173,7 @@ def build_runner(cfg: Config, config_path: str) -> Runner:
             return RUNNERS.build(cfg)
         return Runner.from_cfg(cfg)
     except (TypeError, KeyError, AttributeError, AssertionError) as error:
-        raise ToolError(
+        raise UserError(
             f'{config_path} cannot be built: {describe(error)}'
         ) from error
 
@@ -180,7 +185,7 @@ def enable_amp(cfg: Config) -> None:
         cfg: Its ``optim_wrapper`` is one config or one per network.
     """
     if get_device() == 'cpu':
-        raise ToolError('--amp needs a GPU, and none was found.')
+        raise UserError('--amp needs a GPU, and none was found.')
     wrappers = cfg.optim_wrapper
     if 'optimizer' not in wrappers:
         wrappers = [w for w in wrappers.values() if isinstance(w, dict)]
@@ -188,7 +193,7 @@ def enable_amp(cfg: Config) -> None:
         wrappers = [wrappers]
     for wrapper in wrappers:
         if wrapper.get('type', 'OptimWrapper') not in AMP_TYPES:
-            raise ToolError(
+            raise UserError(
                 f'--amp works with {" and ".join(AMP_TYPES)}, but the config '
                 f'has optim_wrapper type {wrapper.type!r}.'
             )
@@ -210,7 +215,7 @@ def load_weights(runner: Runner, checkpoint: str) -> None:
     weights = {re.sub(r'^module\.', '', k): v for k, v in weights.items()}
     problem = find_mismatch(runner.model, weights)
     if problem:
-        raise ToolError(
+        raise UserError(
             f'Checkpoint {checkpoint} is of another model: {problem}'
         )
 
@@ -235,12 +240,6 @@ def find_mismatch(model: nn.Module, weights: dict[str, Any]) -> str | None:
         lines = [s for s in lines if s and not s.startswith('unexpected key')]
         return textwrap.shorten(' '.join(lines), 250) or None
     return None
-
-
-def write_json(path: Path, content: object) -> None:
-    """Write a JSON file that is never seen half written."""
-    text = json.dumps(content, indent=2) + '\n'
-    WholeFileBackend().put(text.encode(), path)
 
 
 def format_table(rows: list[list[str]]) -> str:

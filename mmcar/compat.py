@@ -24,6 +24,12 @@ from typing import Any, NamedTuple
 
 from packaging.version import Version
 
+from .utils.errors import MissingFileError, UserError
+
+
+class MissingPackageError(ImportError):
+    """A package that is missing or of a version that does not work."""
+
 
 class Requirement(NamedTuple):
     """A package by import name, the versions that work, and the fix."""
@@ -53,7 +59,7 @@ STATISTICS = ('min', 'max', 'current', 'mean')
 
 
 def check_version(requirement: Requirement, found: str | None) -> None:
-    """Raise ImportError unless ``found`` is a version that works.
+    """Raise MissingPackageError unless ``found`` is a version that works.
 
     Args:
         requirement: What is needed.
@@ -64,11 +70,11 @@ def check_version(requirement: Requirement, found: str | None) -> None:
     if below:
         needed += f' >= {minimum}, < {below}'
     if found is None:
-        raise ImportError(
+        raise MissingPackageError(
             f'{needed}, but it is not installed. Fix: {fix}', name=module
         )
     if below and not Version(minimum) <= Version(found) < Version(below):
-        raise ImportError(
+        raise MissingPackageError(
             f'{needed}, but version {found} is installed. Fix: {fix}',
             name=module,
         )
@@ -83,7 +89,7 @@ def check_versions() -> None:
             module = importlib.import_module(requirement.module)
         except AssertionError as error:  # MMSeg's own check of mmcv
             mmcv = sys.modules['mmcv'].__version__
-            raise ImportError(
+            raise MissingPackageError(
                 f'The installed {requirement.module} does not work with '
                 f'mmcv {mmcv} ({error}). Fix: pip install mmcv-lite==2.1.0',
                 name='mmcv',
@@ -98,7 +104,7 @@ def _missing_op(name: str) -> type:
     """
 
     def refuse(*args: object, **kwargs: object) -> None:
-        raise ImportError(
+        raise MissingPackageError(
             f"mmcv.ops.{name} needs the compiled 'mmcv' package, but only "
             "'mmcv-lite' is installed. Choose a model without compiled ops, "
             "or replace it: pip uninstall mmcv-lite; pip install 'mmcv<2.2'"
@@ -213,19 +219,17 @@ def load_from_local(filename: str, map_location: Any = None) -> dict[str, Any]:
     try:
         checkpoint = torch.load(filename, map_location, weights_only=True)
     except FileNotFoundError:
-        raise FileNotFoundError(
-            f'There is no checkpoint {filename}.'
-        ) from None
+        raise MissingFileError(f'There is no checkpoint {filename}.') from None
     except pickle.UnpicklingError as error:
         reason = str(error).partition('WeightsUnpickler error:')[2]
         reason = reason.partition('. ')[0].strip() or 'not a pickle'
-        raise ValueError(
+        raise UserError(
             f'Checkpoint {filename} is refused: it holds more than tensors '
             f'and plain data, so loading it could run code ({reason}). Save '
             "its 'state_dict' alone where you trust the file."
         ) from error
     except (RuntimeError, EOFError, OSError) as error:
-        raise ValueError(
+        raise UserError(
             f'Checkpoint {filename} cannot be read; it may be cut short '
             f'({repr(error).splitlines()[0]}).'
         ) from error

@@ -23,7 +23,7 @@ class TestRunTool:
         monkeypatch.delenv('MMCAR_DEBUG', raising=False)
 
     @pytest.mark.parametrize(
-        'error', [cli.ToolError('it is\n  wrong'), ValueError('it is wrong')]
+        'error', [cli.UserError('it is\n  wrong'), ValueError('it is wrong')]
     )
     def test_one_sentence(self, capsys, error):
         with pytest.raises(SystemExit) as exit_:
@@ -44,7 +44,7 @@ class TestRunTool:
 class TestEnableAmp:
     def test_refuses_cpu(self, monkeypatch):
         monkeypatch.setattr(cli, 'get_device', lambda: 'cpu')
-        with pytest.raises(cli.ToolError, match='needs a GPU'):
+        with pytest.raises(cli.UserError, match='needs a GPU'):
             cli.enable_amp(Config())
 
     def test_one_or_many(self, monkeypatch):
@@ -70,7 +70,7 @@ class TestEnableAmp:
     def test_refuses_other_wrappers(self, monkeypatch):
         monkeypatch.setattr(cli, 'get_device', lambda: 'cuda')
         wrapper = dict(type='ApexOptimWrapper', optimizer=dict(type='Adam'))
-        with pytest.raises(cli.ToolError, match='ApexOptimWrapper'):
+        with pytest.raises(cli.UserError, match='ApexOptimWrapper'):
             cli.enable_amp(Config(dict(optim_wrapper=wrapper)))
 
 

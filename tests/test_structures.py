@@ -3,13 +3,13 @@ import torch
 from mmengine.structures import PixelData
 from mmseg.structures import SegDataSample
 
-from mmcar.structures import apply_flips, label_distribution
+from mmcar.structures import ClassFlips, label_distribution
 
 
 def make_sample(labels, flips=None):
     sample = SegDataSample(gt_sem_segs=PixelData(data=labels))
     if flips:
-        sample.set_metainfo({'flips': flips})
+        sample.set_metainfo({'class_flips': flips})
     return sample
 
 
@@ -38,7 +38,7 @@ def test_distribution_by_brute_force(flips):
     labels[:, 0, 0] = 255
     expected, expected_valid = brute_force(labels, 5, flips)
     sample = make_sample(labels, flips)
-    for form in (sample, {**sample.to_dict(), 'flips': flips}):
+    for form in (sample, {**sample.to_dict(), 'class_flips': flips}):
         probs, valid = label_distribution(form, 5)
         torch.testing.assert_close(probs, expected)
         assert torch.equal(valid, expected_valid)
@@ -47,7 +47,7 @@ def test_distribution_by_brute_force(flips):
 
 def test_flips_keep_the_total():
     probs = torch.tensor([0.5, 0.3, 0.2, 0.0])
-    flipped = apply_flips(probs, [(0, 3, 0.25)])
+    flipped = ClassFlips.parse([(0, 3, 0.25)]).apply(probs)
     torch.testing.assert_close(flipped, torch.tensor([0.375, 0.3, 0.2, 0.125]))
 
 

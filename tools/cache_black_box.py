@@ -23,11 +23,13 @@ from mmengine.device import get_device
 from mmengine.registry import init_default_scope
 from rich.progress import track
 
-from mmcar.cli import ToolError, run_tool
-from mmcar.datasets.converting import claim_folder, write_file
+from mmcar.cli import run_tool
+from mmcar.datasets.converting import claim_folder
 from mmcar.datasets.files import read_image
 from mmcar.datasets.multi_annotator import IMAGE_SUFFIXES
 from mmcar.models import BlackBox
+from mmcar.utils.errors import UserError
+from mmcar.utils.files import write_file
 
 
 def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
@@ -64,13 +66,13 @@ def match_files(folders: Sequence[Path], out_dir: Path) -> dict[Path, Path]:
         files = sorted(folder.rglob('*'))
         found = [f for f in files if f.suffix.lower() in IMAGE_SUFFIXES]
         if not found:
-            raise ToolError(f'{folder}: no images {IMAGE_SUFFIXES}')
+            raise UserError(f'{folder}: no images {IMAGE_SUFFIXES}')
         for path in found:
             # LoadBlackBoxProbs knows an image by its folder and stem.
             name = path.absolute().parent.name
             target = out_dir / name / f'{path.stem}.npy'
             if target in images:
-                raise ToolError(
+                raise UserError(
                     f'{path} and {images[target]} would both become {target}; '
                     'expected another folder or stem'
                 )

@@ -26,6 +26,7 @@ import torch
 from mmengine.config import Config
 
 from mmcar import cli
+from mmcar.utils.errors import UserError
 
 CONFIGS = Path('configs/experiments')
 NORMAL = 'model.decode_head.noise.type=NormalNoise'
@@ -267,7 +268,7 @@ class Experiments:
             _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
-            raise cli.ToolError(f'{config} failed: see the end of {log}.')
+            raise UserError(f'{config} failed: see the end of {log}.')
         return usage.ru_utime + usage.ru_stime
 
 
@@ -395,7 +396,7 @@ def main() -> None:
     ]
     if not rows:
         names = sorted({f'{row.group}/{row.name}' for row in SUITE})
-        raise cli.ToolError(f'--only matches nothing of {", ".join(names)}.')
+        raise UserError(f'--only matches nothing of {", ".join(names)}.')
     experiments = Experiments(args.work_dir, args.cfg_options)
     with ThreadPoolExecutor(args.jobs) as pool:
         futures = {

@@ -13,6 +13,7 @@ from pathlib import Path
 from mmengine.config import Config
 
 from mmcar import cli
+from mmcar.utils.errors import UserError
 
 ROOT = Path(__file__).parents[1]
 CONFIG = Path('configs/quickstart/car_lidc-shapes.py')
@@ -85,7 +86,7 @@ def results_table() -> str:
 def main() -> None:
     """Run all steps, then print the results."""
     if Path.cwd() != ROOT:
-        raise cli.ToolError(f'Run this from {ROOT}.')
+        raise UserError(f'Run this from {ROOT}.')
     make_data()
     train_and_test()
     print('\nThe rows below the first know the labels of the test images:')

@@ -9,6 +9,7 @@ from mmengine.runner import Runner
 
 from mmcar import cli
 from mmcar.evaluation.names import metric_configs
+from mmcar.utils.errors import UserError
 
 TRAINING_KEYS = (
     'train_dataloader',
@@ -78,10 +79,10 @@ def set_metrics(cfg: Config, names: list[str], count: int | None) -> None:
 def apply_arguments(cfg: Config, args: argparse.Namespace) -> None:
     """Write what the arguments ask for into the config."""
     if 'test_dataloader' not in cfg:
-        raise cli.ToolError(f'{args.config} has no test_dataloader.')
+        raise UserError(f'{args.config} has no test_dataloader.')
     if args.num_samples is not None:
         if args.num_samples < 1:
-            raise cli.ToolError(
+            raise UserError(
                 f'--num-samples must be at least 1, got {args.num_samples}.'
             )
         cfg.merge_from_dict({'model.test_cfg.num_samples': args.num_samples})
@@ -95,7 +96,7 @@ def apply_arguments(cfg: Config, args: argparse.Namespace) -> None:
     cfg.custom_hooks = hooks
     if args.tta:
         if 'tta_model' not in cfg or 'tta_pipeline' not in cfg:
-            raise cli.ToolError(
+            raise UserError(
                 f'--tta: {args.config} has no tta_model and tta_pipeline.'
             )
         cfg.test_dataloader.dataset.pipeline = cfg.tta_pipeline
@@ -113,7 +114,7 @@ def load(runner: Runner, checkpoint: str | None) -> None:
     if checkpoint is not None:
         cli.load_weights(runner, checkpoint)
     elif any(p.requires_grad for p in runner.model.parameters()):
-        raise cli.ToolError('This model has weights: name a checkpoint.')
+        raise UserError('This model has weights: name a checkpoint.')
 
 
 def main() -> None:

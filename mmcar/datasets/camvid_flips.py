@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mmseg.registry import DATASETS
 
-from .class_flips import add_twins
+from ..structures import add_twins
 from .multi_annotator import MultiAnnotatorDataset
 
 

@@ -48,7 +48,7 @@ def check_sample(record: Mapping, ignore_index: int = 255) -> SampleReport:
                 path,
                 label_map=record.get('label_map'),
                 num_classes=record.get('num_classes'),
-                flips=record.get('flips', ()),
+                class_flips=record.get('class_flips', ()),
                 ignore_index=ignore_index,
                 shape=shape,
             )

@@ -5,8 +5,8 @@ from pathlib import PurePath
 from mmseg.datasets import CityscapesDataset
 from mmseg.registry import DATASETS
 
-from .class_flips import add_twins
-from .transforms import check_flips
+from ..structures import ClassFlips, add_twins
+from ..utils.errors import MissingFileError, UserError
 
 
 @DATASETS.register_module()
@@ -35,14 +35,14 @@ class Cityscapes24Dataset(CityscapesDataset):
         """List the images, each with the flip table."""
         records = super().load_data_list()
         if not records:
-            raise FileNotFoundError(
+            raise MissingFileError(
                 f'{self.data_prefix["img_path"]}: no images '
                 f"'*{self.img_suffix}'; check data_root={self.data_root!r}"
             )
         num_classes = len(self.metainfo['classes'])
-        flips = check_flips(self.metainfo['flips'], num_classes)
+        flips = ClassFlips.parse(self.metainfo['class_flips'], num_classes)
         for record in records:
-            record.update(flips=flips, num_classes=num_classes)
+            record.update(class_flips=flips.rows, num_classes=num_classes)
         return records
 
     def filter_data(self) -> list[dict]:
@@ -51,14 +51,14 @@ class Cityscapes24Dataset(CityscapesDataset):
         cities = config.pop('cities', None)
         without = config.pop('without_cities', ())
         if config:
-            raise ValueError(
+            raise UserError(
                 f"filter_cfg: {sorted(config)}; expected 'cities' or "
                 "'without_cities'"
             )
         city_of = [PurePath(r['img_path']).parts[-2] for r in self.data_list]
         unknown = {*(cities or ()), *without} - set(city_of)
         if unknown:
-            raise ValueError(
+            raise UserError(
                 f'filter_cfg: no images of {sorted(unknown)} in '
                 f'{self.data_prefix["img_path"]}; it has '
                 f'{sorted(set(city_of))}'

@@ -1,13 +1,15 @@
 """What the converters share: splits, atomic files, a summary."""
 
 import json
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import cv2
 import numpy as np
+
+from ..utils.errors import UserError
+from ..utils.files import write_file, write_json
 
 SPLITS = ('train', 'val', 'test')
 
@@ -30,19 +32,11 @@ def split_patients(patients: Sequence[str], seed: int) -> dict[str, str]:
     return {str(p): deal[i % 20] for i, p in enumerate(order)}
 
 
-def write_file(path: Path, data: bytes) -> None:
-    """Write a file that is either whole or absent."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + '.partial')
-    partial.write_bytes(data)
-    os.replace(partial, path)
-
-
 def write_png(path: Path, image: np.ndarray) -> None:
     """Write an image (H, W) or (H, W, 3) BGR, whole or not at all."""
     done, data = cv2.imencode('.png', image)
     if not done:
-        raise ValueError(f'{path}: cannot encode {image.shape} {image.dtype}')
+        raise UserError(f'{path}: cannot encode {image.shape} {image.dtype}')
     write_file(path, data.tobytes())
 
 
@@ -60,12 +54,12 @@ def claim_folder(out_dir: Path, settings: Mapping[str, object]) -> None:
     if path.is_file():
         found = json.loads(path.read_text())
         if found != dict(settings):
-            raise ValueError(
+            raise UserError(
                 f'{path}: written with {found}, not {dict(settings)}; choose '
                 'another folder or delete this one'
             )
     else:
-        write_file(path, json.dumps(dict(settings), indent=2).encode())
+        write_json(path, dict(settings))
 
 
 class MultiAnnotatorWriter:

@@ -6,7 +6,8 @@ import mmcv
 import mmengine.fileio as fileio
 import numpy as np
 
-from ..structures import Flip
+from ..structures import ClassFlips
+from ..utils.errors import MissingFileError, UserError
 
 
 def read_image(
@@ -29,7 +30,7 @@ def read_image(
     try:
         data = fileio.get(path, backend_args=backend_args)
     except FileNotFoundError as error:
-        raise FileNotFoundError(
+        raise MissingFileError(
             f'{path}: no such file; expected an image or label map that the '
             'data set lists'
         ) from error
@@ -37,7 +38,7 @@ def read_image(
         # Pillow refuses truncated files, which OpenCV 4 fills with grey.
         return mmcv.imfrombytes(data, flag=color_type, backend='pillow')
     except (OSError, SyntaxError) as error:
-        raise ValueError(
+        raise UserError(
             f'{path}: not a readable image ({error}); expected a complete '
             'PNG, JPEG, BMP or TIFF file. Copy or convert it again'
         ) from error
@@ -49,7 +50,7 @@ def read_label(
     num_classes: int | None = None,
     ignore_index: int = 255,
     shape: tuple[int, int] | None = None,
-    flips: Sequence[Flip] = (),
+    class_flips: Sequence[tuple] = (),
     backend_args: dict | None = None,
 ) -> np.ndarray:
     """Read a label map and check it.
@@ -60,7 +61,7 @@ def read_label(
         num_classes: Number of classes; None skips the check of ids.
         ignore_index: Label of unlabelled pixels.
         shape: Height and width of the image; None skips the check.
-        flips: Class flips, whose twins no file may hold.
+        class_flips: Rows of the table, whose twins no file may hold.
         backend_args: MMEngine's file backend.
 
     Returns:
@@ -72,13 +73,13 @@ def read_label(
     """
     label = read_image(path, 'unchanged', backend_args)
     if label.ndim != 2 or label.max(initial=0) > 255:
-        raise ValueError(
+        raise UserError(
             f'{path}: shape {label.shape} of {label.dtype}; expected a label '
             'map of one 8-bit channel whose values are class ids'
         )
     label = label.astype(np.uint8)
     if shape is not None and label.shape != tuple(shape[:2]):
-        raise ValueError(
+        raise UserError(
             f'{path}: label map of {label.shape} pixels (height, width); '
             f'expected the size of its image, {tuple(shape[:2])}'
         )
@@ -87,13 +88,13 @@ def read_label(
         table[old] = new
     label = table[label]
     if num_classes is not None:
-        twins = {twin for _, twin, _ in flips}
+        twins = set(ClassFlips.parse(class_flips).twins)
         allowed = {*range(num_classes), ignore_index} - twins
         counts = np.bincount(label.ravel(), minlength=256)
         outside = set(np.flatnonzero(counts).tolist()) - allowed
         if outside:
             never = f', not the twins {sorted(twins)}' if twins else ''
-            raise ValueError(
+            raise UserError(
                 f'{path}: ids {sorted(outside)}; expected 0 to '
                 f'{num_classes - 1}{never}, or {ignore_index} for unlabelled '
                 'pixels'

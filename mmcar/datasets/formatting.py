@@ -18,7 +18,7 @@ META_KEYS = (
     'flip',
     'flip_direction',
     'reduce_zero_label',
-    'flips',
+    'class_flips',
     'sample_key',
 )
 

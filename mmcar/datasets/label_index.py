@@ -9,6 +9,8 @@ from pathlib import PurePosixPath
 
 import mmengine
 
+from ..utils.errors import MissingFileError, UserError
+
 
 def natural_key(name: str) -> list:
     """Sort key that puts ``a10`` after ``a9``."""
@@ -54,7 +56,7 @@ def read_index(path: str) -> list[tuple[str, list[str]]]:
         ValueError: The file is something else.
     """
     if not osp.isfile(path):
-        raise FileNotFoundError(f'{path}: no such ann_file')
+        raise MissingFileError(f'{path}: no such ann_file')
     try:
         if path.endswith('.json'):
             entries = mmengine.load(path)
@@ -68,7 +70,7 @@ def read_index(path: str) -> list[tuple[str, list[str]]]:
             for row in csv.DictReader(file):
                 groups[row['image']] += filter(None, [row['annotation']])
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(
+        raise UserError(
             f"{path}: {error!r}; expected CSV columns 'image' and "
             "'annotation', or a JSON list of objects with 'image' and "
             "'annotations'"

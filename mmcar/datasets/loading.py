@@ -6,6 +6,7 @@ import numpy as np
 from mmcv.transforms import BaseTransform
 from mmseg.registry import TRANSFORMS
 
+from ..utils.errors import MissingFileError, UserError
 from .files import read_image, read_label
 
 
@@ -102,7 +103,7 @@ class LoadMultiAnnotations(BaseTransform):
                 path,
                 label_map=results.get('label_map'),
                 num_classes=results.get('num_classes'),
-                flips=results.get('flips', ()),
+                class_flips=results.get('class_flips', ()),
                 ignore_index=self.ignore_index,
                 shape=results.get('ori_shape'),
                 backend_args=self.backend_args,
@@ -147,14 +148,14 @@ class LoadBlackBoxProbs(BaseTransform):
         name = PurePath(*PurePath(results['img_path']).parts[-2:])
         path = self.root / name.with_suffix('.npy')
         if not path.is_file():
-            raise FileNotFoundError(
+            raise MissingFileError(
                 f'{path}: no cached prediction for {results["img_path"]}; '
                 f'expected an array ({self.num_classes}, height, width)'
             )
         probs = np.load(path, allow_pickle=False)
         expected = (self.num_classes, *results['ori_shape'][:2])
         if probs.shape != expected:
-            raise ValueError(
+            raise UserError(
                 f'{path}: cached prediction of shape {probs.shape}; '
                 f'expected {expected}, the size of {results["img_path"]}'
             )
@@ -163,7 +164,7 @@ class LoadBlackBoxProbs(BaseTransform):
         probs = probs.astype(np.float32)
         total = probs.sum(0, keepdims=True)
         if not (np.isfinite(total).all() and probs.min() >= 0 and total.min()):
-            raise ValueError(
+            raise UserError(
                 f'{path}: expected probabilities, found values from '
                 f'{probs.min()} to {probs.max()}'
             )

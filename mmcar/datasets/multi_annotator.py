@@ -10,8 +10,9 @@ import mmengine.fileio as fileio
 from mmseg.datasets import BaseSegDataset
 from mmseg.registry import DATASETS
 
+from ..structures import ClassFlips
+from ..utils.errors import MissingFileError, UserError
 from .label_index import group_annotations, read_index
-from .transforms import check_flips
 
 IMAGE_SUFFIXES = ('.png', '.jpg', '.jpeg', '.bmp', '.tif', '.tiff')
 
@@ -25,7 +26,7 @@ def raise_problems(problems: Sequence[Problem], what: str) -> None:
         shown = '\n'.join(f'  {file}: {text}' for file, text in problems[:10])
         more = len(problems) - 10
         rest = f'\n  ... and {more} more' if more > 0 else ''
-        raise ValueError(
+        raise UserError(
             f'{what}: {len(problems)} problems\n{shown}{rest}\n'
             'tools/analysis_tools/check_dataset.py lists all of them'
         )
@@ -44,8 +45,8 @@ class MultiAnnotatorDataset(BaseSegDataset):
     - ``.csv``: columns ``image`` and ``annotation``, one row per label map;
     - ``.json``: a list of ``{"image": ..., "annotations": [...]}``.
 
-    Paths in CSV and JSON are relative to the two prefixes. A ``flips`` table
-    in ``metainfo`` adds class flips to any data set.
+    Paths in CSV and JSON are relative to the two prefixes. A
+    ``class_flips`` table in ``metainfo`` adds class flips to any data set.
 
     Args:
         ann_file: Index file, relative to ``data_root``; '' takes all images.
@@ -89,7 +90,7 @@ class MultiAnnotatorDataset(BaseSegDataset):
         if isinstance(img_suffix, str):
             img_suffix = (img_suffix,)
         if not ((metainfo or {}).get('classes') or self.METAINFO):
-            raise ValueError(
+            raise UserError(
                 f'{type(self).__name__} needs metainfo=dict(classes=(...)), '
                 'the class names in the order of their ids'
             )
@@ -155,7 +156,7 @@ class MultiAnnotatorDataset(BaseSegDataset):
 
     def _list(self, folder: str, suffixes: tuple[str, ...]) -> list[str]:
         if not fileio.isdir(folder, backend_args=self.backend_args):
-            raise FileNotFoundError(
+            raise MissingFileError(
                 f'{folder}: no such folder; check data_root='
                 f'{self.data_root!r} and data_prefix of {type(self).__name__}'
             )
@@ -172,7 +173,7 @@ class MultiAnnotatorDataset(BaseSegDataset):
     def _select(self, images: list[str]) -> tuple[list[str], list[Problem]]:
         """The images whose stems the text file lists, in its order."""
         if not osp.isfile(self.ann_file):
-            raise FileNotFoundError(f'{self.ann_file}: no such ann_file')
+            raise MissingFileError(f'{self.ann_file}: no such ann_file')
         by_stem = defaultdict(list)
         for image in images:
             by_stem[osp.splitext(image)[0]].append(image)
@@ -223,10 +224,9 @@ class MultiAnnotatorDataset(BaseSegDataset):
         if labels:
             ann_dir = self.data_prefix['seg_map_path']
             record['seg_map_paths'] = [osp.join(ann_dir, f) for f in labels]
-        if self.metainfo.get('flips'):
-            record['flips'] = check_flips(
-                self.metainfo['flips'], record['num_classes']
-            )
+        if flips := self.metainfo.get('class_flips'):
+            table = ClassFlips.parse(flips, record['num_classes'])
+            record['class_flips'] = table.rows
         if self.patient_pattern:
             match = re.search(self.patient_pattern, path)
             record['patient'] = match.group() if match else None

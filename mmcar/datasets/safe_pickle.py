@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ..utils.errors import UserError
+
 _core = getattr(np, '_core', None) or np.core
 
 
@@ -66,7 +68,7 @@ def load_plain_pickle(path: str | Path) -> object:
             return _PlainUnpickler(file).load()
         except Exception as error:
             # Damaged pickles raise almost anything; the cause is chained.
-            raise ValueError(
+            raise UserError(
                 f'{path}: refused, {error}; expected a complete pickle of '
                 'dicts, lists, strings, numbers and NumPy arrays'
             ) from error

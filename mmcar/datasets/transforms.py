@@ -8,41 +8,8 @@ from mmcv.transforms import BaseTransform, Pad
 from mmseg.datasets.transforms import Resize
 from mmseg.registry import TRANSFORMS
 
-from ..structures import Flip
-
-
-def check_flips(flips: Sequence[Flip], num_classes: int = 255) -> tuple:
-    """Check a flip table.
-
-    Args:
-        flips: Rows (class id, twin id, probability).
-        num_classes: Number of classes, twins included.
-
-    Returns:
-        The table as a tuple of tuples.
-
-    Raises:
-        ValueError: A row that cannot be drawn, named with its values.
-    """
-    table = tuple((int(c), int(t), float(p)) for c, t, p in flips)
-    ids = [i for row in table for i in row[:2]]
-    for source, twin, probability in table:
-        if not 0 <= probability <= 1:
-            raise ValueError(
-                f'flip of class {source} to {twin}: probability '
-                f'{probability}; expected a number from 0 to 1'
-            )
-        if not (0 <= source < num_classes and 0 <= twin < num_classes):
-            raise ValueError(
-                f'flip of class {source} to {twin}: expected ids from 0 to '
-                f'{num_classes - 1}'
-            )
-        if ids.count(source) > 1 or ids.count(twin) > 1:
-            raise ValueError(
-                f'flip of class {source} to {twin}: expected each id once in '
-                f'the table, found {ids}'
-            )
-    return table
+from ..structures import ClassFlips
+from ..utils.errors import UserError
 
 
 @TRANSFORMS.register_module()
@@ -51,34 +18,34 @@ class RandomClassFlips(BaseTransform):
 
     Each row of the table is drawn once per image, independently. Only
     ``gt_seg_map`` changes; kept annotators' maps stay as they are, and with
-    ``flips`` in the meta information they say the label distribution.
+    ``class_flips`` in the meta information they say the label distribution.
 
-    Required keys: ``gt_seg_map``, ``flips`` unless given as argument.
-    Modified keys: ``gt_seg_map``, ``flips``.
+    Required keys: ``gt_seg_map``, ``class_flips`` unless given as argument.
+    Modified keys: ``gt_seg_map``, ``class_flips``.
 
     Args:
-        flips: Rows (class id, twin id, probability); None takes the table of
-            the data set.
+        class_flips: Rows (class id, twin id, probability); None takes the
+            table of the data set.
     """
 
-    def __init__(self, flips: Sequence[Flip] | None = None) -> None:
-        self.flips = None if flips is None else check_flips(flips)
+    def __init__(self, class_flips: Sequence[tuple] | None = None) -> None:
+        self.class_flips = (
+            None if class_flips is None else ClassFlips.parse(class_flips)
+        )
 
     def transform(self, results: dict) -> dict:
         """Draw the flips of one image."""
-        if self.flips is not None:
-            results['flips'] = self.flips
-        elif 'flips' not in results:
-            raise ValueError(
-                'RandomClassFlips has no table: give it flips=((class id, '
-                'twin id, probability), ...), or use a data set with flips in '
-                'its metainfo'
-            )
-        table = np.arange(256, dtype=np.uint8)
-        for source, twin, probability in results['flips']:
-            if np.random.rand() < probability:
-                table[source] = twin
-        results['gt_seg_map'] = table[results['gt_seg_map']]
+        flips = self.class_flips
+        if flips is None:
+            if 'class_flips' not in results:
+                raise UserError(
+                    'RandomClassFlips has no table: give it class_flips=(('
+                    'class id, twin id, probability), ...), or use a data set '
+                    'with class_flips in its metainfo'
+                )
+            flips = ClassFlips.parse(results['class_flips'])
+        results['class_flips'] = flips.rows
+        results['gt_seg_map'] = flips.draw(results['gt_seg_map'])
         return results
 
 
@@ -121,7 +88,7 @@ class LesionCenteredCrop(BaseTransform):
         """Crop image, label maps and cached predictions alike."""
         size = results['img'].shape[:2]
         if any(s < c for s, c in zip(size, self.crop_size, strict=True)):
-            raise ValueError(
+            raise UserError(
                 f'{results.get("img_path", "image")}: {size} pixels, smaller '
                 f'than the crop {self.crop_size}; pad it first or crop less'
             )

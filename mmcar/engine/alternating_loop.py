@@ -12,6 +12,7 @@ from mmseg.registry import LOOPS
 from torch import Tensor, nn
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 
+from ..utils.errors import UserError
 from .distributed import unwrap_model
 from .resumable_data import ResumableDataLoader, resumable_config
 from .schedule import Schedule
@@ -162,19 +163,19 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
     def _check_optimizers(self, optim_wrapper: OptimWrapper) -> None:
         """Refuse optimisers that do not fit the phases."""
         if not isinstance(optim_wrapper, OptimWrapperDict):
-            raise ValueError(
+            raise UserError(
                 'optim_wrapper must hold one optimiser per network: set '
                 "optim_wrapper.constructor='NetworkOptimWrapperConstructor'."
             )
         optimised, trained = set(optim_wrapper.keys()), self.schedule.networks
         for name in trained:
             if name not in optimised:
-                raise ValueError(
+                raise UserError(
                     f'the phases train {name!r}, but optim_wrapper has no '
                     f'optimiser for it: add optim_wrapper.{name}.'
                 )
         for name in sorted(optimised - set(trained)):
-            raise ValueError(
+            raise UserError(
                 f'optim_wrapper.{name} is given, but no phase trains {name!r} '
                 f'(they train {list(trained)}): remove it or add a phase.'
             )
@@ -188,13 +189,13 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
             on = phase.cycles.get(name, (counts, 0))[0]
             updates = phase.num_updates(name, phase.iters)
             if on % counts or updates % counts:
-                raise ValueError(
+                raise UserError(
                     f'{key} divides neither evenly: in phases[{index}] '
                     f'{name!r} trains {updates} iterations, {on} in a row.'
                 )
         capped = self.max_discriminator_accuracy is not None
         if counts > 1 and capped and name == 'discriminator':
-            raise ValueError(
+            raise UserError(
                 f'{key} does not go with max_discriminator_accuracy='
                 f'{self.max_discriminator_accuracy}: choose one.'
             )
@@ -225,7 +226,7 @@ class PausedOptim:
 
 def _check_wrapper(model: nn.Module) -> None:
     if isinstance(model, (DistributedDataParallel, DataParallel)):
-        raise ValueError(
+        raise UserError(
             f'the whole model is wrapped in {type(model).__name__}, which '
             'fails as soon as a network sits an iteration out: set '
             'model_wrapper_cfg='
@@ -243,7 +244,7 @@ def _place_schedulers(
         configs = dict.fromkeys(schedule.networks, configs)
     for name in configs:
         if name not in schedule.networks:
-            raise ValueError(
+            raise UserError(
                 f'param_scheduler.{name} is given, but the phases train '
                 f'{list(schedule.networks)} only.'
             )
@@ -261,7 +262,7 @@ def _place(name: str, configs: Mapping | Sequence, begin: int) -> list:
     for cfg in configs:
         if isinstance(cfg, Mapping) and cfg.get('begin') == 'phase':
             if cfg.get('by_epoch', False):
-                raise ValueError(
+                raise UserError(
                     f"param_scheduler.{name}: begin='phase' counts "
                     f'iterations; set by_epoch=False in {dict(cfg)!r}.'
                 )

@@ -13,7 +13,9 @@ from mmengine.logging import print_log
 from mmengine.runner import Runner
 from mmseg.registry import HOOKS
 
-PART = '.part'
+from ..utils.errors import UserError
+from ..utils.files import PART, write_file
+
 # iter_100.pth, but neither best_GED_iter_100.pth (no optimiser inside) nor
 # a published iter_100-12345678.pth.
 NUMBERED = re.compile(r'(?!best_)(?:.*[^-\d])?(\d+)\.pth')
@@ -25,19 +27,7 @@ class WholeFileBackend(LocalBackend):
 
     def put(self, obj: bytes, filepath: str | Path) -> None:
         """Write bytes beside the file, then move them into its place."""
-        path = Path(filepath)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(path.name + PART)
-        with open(part, 'wb') as file:
-            file.write(obj)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)  # else the new name may not outlive a crash
-        finally:
-            os.close(folder)
+        write_file(filepath, obj)
 
 
 class _RemoveLater(WholeFileBackend):
@@ -85,7 +75,7 @@ class SafeCheckpointHook(CheckpointHook):
     def before_train(self, runner: Runner) -> None:
         """Prepare the folder; clear what an interrupted write left there."""
         if self.backend_args or self.file_client_args:
-            raise ValueError(
+            raise UserError(
                 'SafeCheckpointHook writes local files: remove backend_args='
                 f'{self.backend_args!r} and file_client_args='
                 f'{self.file_client_args!r}, or use CheckpointHook.'
@@ -116,7 +106,7 @@ class SafeCheckpointHook(CheckpointHook):
         )
         if is_main_process():
             pointer = os.path.join(runner.work_dir, 'last_checkpoint')
-            WholeFileBackend().put(self.last_ckpt.encode(), pointer)
+            write_file(pointer, self.last_ckpt.encode())
             for path in outdated:
                 path.unlink(missing_ok=True)
 

@@ -8,6 +8,8 @@ import torch
 from mmengine.logging import print_log
 from torch import nn
 
+from ..utils.errors import UserError
+
 
 class _CompiledOrEager:
     """Calls the compiled function until it fails, then the eager one."""
@@ -47,7 +49,7 @@ def compile_networks(model: nn.Module, names: Sequence[str]) -> None:
     networks = model.networks() if names else {}
     for name in names:
         if name not in networks:
-            raise ValueError(
+            raise UserError(
                 f'compile names {name!r}, which is not a trainable network '
                 f'of the model; it has {list(networks)}.'
             )

@@ -6,6 +6,7 @@ from mmengine.runner import Runner
 from mmseg.registry import HOOKS
 from torch import Tensor
 
+from ..utils.errors import UserError
 from .distributed import unwrap_model
 
 RAW = 'ema_state_dict'  # raw weights in a checkpoint, as MMEngine names them
@@ -35,7 +36,7 @@ class NetworkEMAHook(Hook):
         begin: int = 0,
     ) -> None:
         if not 0 < momentum <= 1:
-            raise ValueError(
+            raise UserError(
                 f'NetworkEMAHook.momentum must be in (0, 1], got {momentum}.'
             )
         self.network = network
@@ -50,7 +51,7 @@ class NetworkEMAHook(Hook):
         model = unwrap_model(runner.model)
         networks = model.networks()
         if self.network not in networks:
-            raise ValueError(
+            raise UserError(
                 f'NetworkEMAHook.network={self.network!r} is not a trainable '
                 f'network of the model; it has {list(networks)}.'
             )

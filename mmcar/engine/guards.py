@@ -8,10 +8,12 @@ from mmengine.dist import all_reduce
 from mmengine.logging import MessageHub, print_log
 from torch import Tensor
 
+from ..utils.errors import UserError
+
 POLICIES = ('raise', 'skip')
 
 
-class NonFiniteLossError(RuntimeError):
+class NonFiniteLossError(UserError, RuntimeError):
     """A loss became NaN or infinite, on this or on another process."""
 
 
@@ -32,7 +34,7 @@ def check_finite(losses: Mapping[str, Tensor], policy: str = 'raise') -> bool:
             losses and the last good checkpoint.
     """
     if policy not in POLICIES:
-        raise ValueError(f'nonfinite={policy!r}; expected one of {POLICIES}.')
+        raise UserError(f'nonfinite={policy!r}; expected one of {POLICIES}.')
     finite = torch.stack(
         [loss.detach().isfinite().all() for loss in losses.values()]
     ).float()

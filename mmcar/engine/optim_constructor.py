@@ -4,6 +4,7 @@ from mmengine.optim import OptimWrapperDict, build_optim_wrapper
 from mmseg.registry import OPTIM_WRAPPER_CONSTRUCTORS
 from torch import nn
 
+from ..utils.errors import UserError
 from .distributed import unwrap_model
 
 
@@ -30,7 +31,7 @@ class NetworkOptimWrapperConstructor:
         self, optim_wrapper_cfg: dict, paramwise_cfg: dict | None = None
     ) -> None:
         if paramwise_cfg is not None:
-            raise ValueError(
+            raise UserError(
                 f'optim_wrapper.paramwise_cfg={paramwise_cfg!r} names no '
                 'network: put it into the config of one, e.g. '
                 'optim_wrapper.generator.paramwise_cfg.'
@@ -46,14 +47,14 @@ class NetworkOptimWrapperConstructor:
         networks = unwrap_model(model).networks()
         for name, cfg in self.cfg.items():
             if name not in networks:
-                raise ValueError(
+                raise UserError(
                     f'optim_wrapper.{name}={cfg!r}, but {name!r} is not a '
                     f'trainable network of the model; it has '
                     f'{list(networks)}. Keys that a base config leaves here '
                     'go away with optim_wrapper=dict(_delete_=True, ...).'
                 )
             if not isinstance(cfg, dict) or 'optimizer' not in cfg:
-                raise ValueError(
+                raise UserError(
                     f'optim_wrapper.{name} must be a dict with the key '
                     f"'optimizer', got {cfg!r}."
                 )

@@ -8,6 +8,7 @@ from mmengine.runner import Runner
 from mmseg.registry import HOOKS
 from torch import Tensor, nn
 
+from ..utils.errors import UserError
 from .distributed import unwrap_model
 
 
@@ -57,9 +58,9 @@ class R1Hook(Hook):
 
     def __init__(self, weight: float = 10.0, interval: int = 1) -> None:
         if weight < 0:
-            raise ValueError(f'R1Hook.weight must be >= 0, got {weight}.')
+            raise UserError(f'R1Hook.weight must be >= 0, got {weight}.')
         if interval < 1:
-            raise ValueError(f'R1Hook.interval must be >= 1, got {interval}.')
+            raise UserError(f'R1Hook.interval must be >= 1, got {interval}.')
         self.weight = weight
         self.interval = interval
 

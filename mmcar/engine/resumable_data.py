@@ -15,6 +15,7 @@ from mmengine.dist import get_dist_info
 from mmseg.registry import DATA_SAMPLERS, DATASETS
 from torch.utils.data import DataLoader, Dataset, Sampler
 
+from ..utils.errors import UserError
 from .seeding import ORDER, SAMPLE, derive_seed, seed_all
 
 REPLACED_SAMPLERS = ('InfiniteSampler', 'DefaultSampler', 'ResumableSampler')
@@ -43,7 +44,7 @@ class ResumableSampler(Sampler):
         self.rank, self.world_size = get_dist_info()
         self.size = len(dataset)
         if self.size == 0:
-            raise ValueError('the training dataset is empty.')
+            raise UserError('the training dataset is empty.')
         self.seed = seed or 0
         self.shuffle = shuffle
         self.start = 0
@@ -145,20 +146,20 @@ def resumable_config(cfg: dict) -> dict:
         The same with its sampler and its dataset replaced.
     """
     if not isinstance(cfg, dict):
-        raise ValueError(
+        raise UserError(
             'train_dataloader must be a config dict, so that its order can '
             f'be resumed; got {type(cfg).__name__}.'
         )
     for key in ('batch_sampler', 'num_batch_per_epoch'):
         if cfg.get(key) is not None:
-            raise ValueError(
+            raise UserError(
                 f'train_dataloader.{key}={cfg[key]!r} does not go with '
                 'training by iterations; leave it out.'
             )
     sampler = cfg.get('sampler') or {}
     kind = sampler.get('type', 'ResumableSampler')
     if getattr(kind, '__name__', kind) not in REPLACED_SAMPLERS:
-        raise ValueError(
+        raise UserError(
             f'train_dataloader.sampler.type={kind!r} cannot be resumed '
             f'exactly; use one of {list(REPLACED_SAMPLERS)}.'
         )

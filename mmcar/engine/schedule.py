@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..utils.errors import UserError
+
 KEYS = ('iters', 'train', 'cycles')
 
 
@@ -58,7 +60,7 @@ class Schedule:
 
     def __init__(self, phases: Sequence[Mapping]) -> None:
         if not phases:
-            raise ValueError('phases is empty: name at least one phase.')
+            raise UserError('phases is empty: name at least one phase.')
         self.phases: list[Phase] = []
         start = 0
         for index, cfg in enumerate(phases):
@@ -98,7 +100,7 @@ class Schedule:
         """First iteration of the first phase that trains a network."""
         found = [phase for phase in self.phases if name in phase.train]
         if not found:
-            raise ValueError(
+            raise UserError(
                 f'no phase trains {name!r}; the phases train '
                 f'{list(self.networks)}.'
             )
@@ -114,7 +116,7 @@ class Schedule:
         for index, phase in enumerate(self.phases):
             for name in phase.train:
                 if name not in valid:
-                    raise ValueError(
+                    raise UserError(
                         f'phases[{index}].train names {name!r}, which is not '
                         f'a trainable network of the model; it has {valid}.'
                     )
@@ -124,15 +126,15 @@ def _parse(index: int, cfg: Mapping, start: int) -> Phase:
     where = f'phases[{index}]'
     unknown = sorted(set(cfg) - set(KEYS))
     if unknown:
-        raise ValueError(
+        raise UserError(
             f'{where} has unknown keys {unknown}; it takes {list(KEYS)}.'
         )
     iters = cfg.get('iters')
     if not isinstance(iters, int) or iters < 0:
-        raise ValueError(f'{where}.iters must be an int >= 0, got {iters!r}.')
+        raise UserError(f'{where}.iters must be an int >= 0, got {iters!r}.')
     train = cfg.get('train', ())
     if isinstance(train, str) or not train or len(set(train)) < len(train):
-        raise ValueError(
+        raise UserError(
             f'{where}.train must list the networks to train, each once, got '
             f'{train!r}.'
         )
@@ -147,7 +149,7 @@ def _check_cycle(
     where: str, name: str, cycle: Sequence[int], train: Sequence[str]
 ) -> None:
     if name not in train:
-        raise ValueError(
+        raise UserError(
             f'{where}={cycle!r}, but this phase trains {list(train)} only.'
         )
     if (
@@ -157,7 +159,7 @@ def _check_cycle(
         or cycle[0] < 1
         or cycle[1] < 0
     ):
-        raise ValueError(
+        raise UserError(
             f'{where} must be (on, off) with on >= 1 and off >= 0, got '
             f'{cycle!r}.'
         )

@@ -6,17 +6,18 @@ import torch
 from mmengine.structures import BaseDataElement
 from torch import Tensor
 
-from ..structures import Flip, label_distribution
+from ..structures import ClassFlips, class_flips_of, label_distribution
+from ..utils.errors import UserError
 from .metrics import GEDMetric, HMIoUMetric
-from .pairs import flips_of, labels_of
+from .pairs import labels_of
 
-Sampler = Callable[[Tensor, Tensor, list[Flip], int, torch.Generator], Tensor]
+Sampler = Callable[[Tensor, Tensor, ClassFlips, int, torch.Generator], Tensor]
 
 
 def perfect_sampler(
     probs: Tensor,
     labels: Tensor,
-    flips: list[Flip],
+    flips: ClassFlips,
     number: int,
     generator: torch.Generator,
 ) -> Tensor:
@@ -44,7 +45,7 @@ def perfect_sampler(
 def argmax_of_mean(
     probs: Tensor,
     labels: Tensor,
-    flips: list[Flip],
+    flips: ClassFlips,
     number: int,
     generator: torch.Generator,
 ) -> Tensor:
@@ -61,7 +62,7 @@ def _inverse_cdf(probs: Tensor, u: Tensor) -> Tensor:
 def random_threshold(
     probs: Tensor,
     labels: Tensor,
-    flips: list[Flip],
+    flips: ClassFlips,
     number: int,
     generator: torch.Generator,
 ) -> Tensor:
@@ -73,7 +74,7 @@ def random_threshold(
 def shared_gumbel(
     probs: Tensor,
     labels: Tensor,
-    flips: list[Flip],
+    flips: ClassFlips,
     number: int,
     generator: torch.Generator,
 ) -> Tensor:
@@ -86,7 +87,7 @@ def shared_gumbel(
 def independent_pixels(
     probs: Tensor,
     labels: Tensor,
-    flips: list[Flip],
+    flips: ClassFlips,
     number: int,
     generator: torch.Generator,
 ) -> Tensor:
@@ -118,7 +119,7 @@ def reference_scores(
 
     Args:
         data_samples: One per image, with ``gt_sem_segs`` (A, H, W) and maybe
-            ``flips``; predictions are not needed. Read once.
+            ``class_flips``; predictions are not needed. Read once.
         num_classes: Number of classes K.
         num_samples: Sample count, or several.
         classes: As in :class:`SampleMetric`.
@@ -144,8 +145,11 @@ def reference_scores(
     for data_sample in data_samples:
         if isinstance(data_sample, BaseDataElement):
             data_sample = data_sample.to_dict()
-        labels, flips = labels_of(data_sample).cpu(), flips_of(data_sample)
-        truth = {'gt_sem_segs': {'data': labels}, 'flips': flips}
+        labels, flips = (
+            labels_of(data_sample).cpu(),
+            class_flips_of(data_sample),
+        )
+        truth = {'gt_sem_segs': {'data': labels}, 'class_flips': flips}
         probs, _ = label_distribution(truth, num_classes, ignore_index)
         # a sample has no ignored pixels: fill them with the likeliest class
         filled = torch.where(
@@ -160,7 +164,7 @@ def reference_scores(
             if not flips:
                 hm_iou.process({}, image)
     if not metrics['perfect sampler'][0].results:
-        raise ValueError('data_samples: expected at least one image')
+        raise UserError('data_samples: expected at least one image')
     return {
         name: {
             key: value

@@ -9,15 +9,15 @@ from mmseg.registry import METRICS
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from ..structures import Flip
+from ..structures import ClassFlips, class_flips_of
+from ..utils.errors import UserError
 from .functional.calibration import CalibrationBins, score_sums
-from .functional.flips import check_flips
 from .functional.offsets import (
     flip_observations,
     flip_offsets,
     flip_probability_sums,
 )
-from .pairs import flips_of, image_name, labels_of, samples_of
+from .pairs import image_name, labels_of, samples_of
 
 
 def _sample_mean(data_sample: dict, num_classes: int) -> Tensor | None:
@@ -76,16 +76,16 @@ class CalibrationMetric(BaseMetric):
 
     def _sums(self, data_sample: dict) -> dict:
         if 'seg_logits' not in data_sample:
-            raise ValueError(
+            raise UserError(
                 f"{image_name(data_sample)}: no 'seg_logits' to take "
                 'probabilities from'
             )
         logits = data_sample['seg_logits']['data']
         labels, weights = labels_of(data_sample), None
-        flips = flips_of(data_sample)
+        flips = class_flips_of(data_sample)
         mask = None
         if flips:
-            flips = check_flips(flips, len(logits))
+            flips = ClassFlips.parse(flips, len(logits))
             base = labels[0].to(logits.device)
             labels, weights = flip_observations(base, flips)
             mask = _agreement(data_sample, base)
@@ -118,7 +118,7 @@ class CalibrationMetric(BaseMetric):
         """Add up the images' sums and turn them into scores."""
         flips = results[0]['flips']
         if any(result['flips'] != flips for result in results):
-            raise ValueError('images with different flip tables in one set')
+            raise UserError('images with different flip tables in one set')
         metrics = {}
         for source in ('', '_samples'):
             if f'bins{source}' not in results[0]:
@@ -137,7 +137,7 @@ class CalibrationMetric(BaseMetric):
         return metrics
 
     def _name_offsets(
-        self, offsets: list[float], flips: list[Flip], source: str
+        self, offsets: list[float], flips: ClassFlips, source: str
     ) -> dict[str, float]:
         names = (self.dataset_meta or {}).get('classes')
         named = {

@@ -7,12 +7,13 @@ from mmengine.evaluator import BaseMetric
 from mmseg.registry import METRICS
 from torch import Tensor
 
-from ..structures import Flip
-from .pairs import flips_of, image_name, labels_of, samples_of
+from ..structures import ClassFlips, class_flips_of
+from ..utils.errors import UserError
+from .pairs import image_name, labels_of, samples_of
 
 
 def flip_states(
-    samples: Tensor, label: Tensor, flips: Sequence[Flip]
+    samples: Tensor, label: Tensor, flips: ClassFlips
 ) -> tuple[Tensor, Tensor]:
     """Which state each switchable class of each sample is in, and how purely.
 
@@ -67,11 +68,11 @@ class FlipMetric(BaseMetric):
     def process(self, data_batch: dict, data_samples: Sequence[dict]) -> None:
         """Note states and coherence of every image."""
         for data_sample in data_samples:
-            flips = flips_of(data_sample)
+            flips = class_flips_of(data_sample)
             if not flips:
-                raise ValueError(
+                raise UserError(
                     f'{image_name(data_sample)}: FlipMetric needs a data set '
-                    "with 'flips' in its metainfo"
+                    "with 'class_flips' in its metainfo"
                 )
             states = flip_states(
                 samples_of(data_sample), labels_of(data_sample)[0], flips

@@ -10,13 +10,14 @@ import numpy as np
 from mmengine.evaluator import BaseMetric
 from mmseg.registry import METRICS
 
+from ..structures import class_flips_of
+from ..utils.errors import UserError
 from .functional.energy import EnergyTerms, energy_terms_from_iou
 from .functional.flips import flip_terms_from_iou
 from .functional.matching import best_match_from_iou, matched_iou_from_iou
 from .pairs import (
     first_samples,
     flip_pair_ious,
-    flips_of,
     image_name,
     labels_of,
     pair_ious,
@@ -59,9 +60,9 @@ class SampleMetric(BaseMetric):
         super().__init__(collect_device=collect_device, prefix=prefix)
         counts = [num_samples] if isinstance(num_samples, int) else num_samples
         if not counts or min(counts) < 1:
-            raise ValueError(f'num_samples: expected counts > 0, got {counts}')
+            raise UserError(f'num_samples: expected counts > 0, got {counts}')
         if absent not in (None, 'skip', 'one'):
-            raise ValueError(
+            raise UserError(
                 f"absent: expected 'skip', 'one' or None, got {absent!r}"
             )
         self.num_samples = tuple(counts)
@@ -127,8 +128,8 @@ class GEDMetric(SampleMetric):
     """Generalized energy distance, ``GED_n``, smaller is better.
 
     Also ``diversity_n``, its term E d(s, s'). Where labels flip by a table
-    (``flips`` in the image's metainfo), the distance is to all modes of the
-    label, on the switchable classes. Takes the arguments of
+    (``class_flips`` in the image's metainfo), the distance is to all modes of
+    the label, on the switchable classes. Takes the arguments of
     :class:`SampleMetric`.
     """
 
@@ -142,7 +143,7 @@ class GEDMetric(SampleMetric):
         return scores
 
     def _terms(self, data_sample: dict, n: int) -> EnergyTerms:
-        flips = flips_of(data_sample)
+        flips = class_flips_of(data_sample)
         if flips:
             table = flip_pair_ious(
                 data_sample, self.num_classes, self.ignore_index
@@ -166,8 +167,8 @@ class HMIoUMetric(SampleMetric):
 
     def score(self, data_sample: dict) -> dict[str, float]:
         """Scores of one image for every sample count."""
-        if flips_of(data_sample):
-            raise ValueError(
+        if class_flips_of(data_sample):
+            raise UserError(
                 f'{image_name(data_sample)}: HM-IoU matches samples to '
                 'labels that are given, but here labels flip by a table; use '
                 'GEDMetric'

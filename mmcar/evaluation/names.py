@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from ..utils.errors import UserError
+
 _STOCK = ('mIoU', 'mDice', 'mFscore')
 _NAMES = {
     'GED': 'GEDMetric',
@@ -34,7 +36,7 @@ def metric_configs(
     configs: dict[str, dict] = {}
     for name in names:
         if name.lower() not in known:
-            raise ValueError(
+            raise UserError(
                 f'no score is called {name!r}; choose from {", ".join(_NAMES)}'
             )
         name = known[name.lower()]

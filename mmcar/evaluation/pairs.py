@@ -6,8 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..structures import Flip
-from .functional.flips import check_flips, flip_class_ious
+from ..structures import ClassFlips, class_flips_of
+from ..utils.errors import UserError
+from .functional.flips import flip_class_ious
 from .functional.iou import ClassIoU, joint_class_ious
 
 _CACHE = 'pair_ious'
@@ -18,7 +19,7 @@ def labels_of(data_sample: dict) -> Tensor:
     for key in ('gt_sem_segs', 'gt_sem_seg'):
         if key in data_sample:
             return data_sample[key]['data']
-    raise ValueError(
+    raise UserError(
         f"{image_name(data_sample)}: no 'gt_sem_segs' or 'gt_sem_seg'; the "
         'test pipeline has to load annotations'
     )
@@ -27,16 +28,11 @@ def labels_of(data_sample: dict) -> Tensor:
 def samples_of(data_sample: dict) -> Tensor:
     """The sampled label maps (S, H, W) of an image."""
     if 'pred_samples' not in data_sample:
-        raise ValueError(
+        raise UserError(
             f"{image_name(data_sample)}: no 'pred_samples'; this metric needs "
             'a model that samples, such as CARSegmentor'
         )
     return data_sample['pred_samples']['data']
-
-
-def flips_of(data_sample: dict) -> list[Flip]:
-    """The table of class flips, empty if labels do not flip."""
-    return [tuple(flip) for flip in data_sample.get('flips') or ()]
 
 
 def image_name(data_sample: dict) -> str:
@@ -80,10 +76,10 @@ def flip_pair_ious(
     data_sample: dict, num_classes: int, ignore_index: int
 ) -> ClassIoU:
     """IoUs among samples and both label states, (2n, S + 2, S + 2)."""
-    flips = check_flips(flips_of(data_sample), num_classes)
+    flips = ClassFlips.parse(class_flips_of(data_sample), num_classes)
     labels = labels_of(data_sample)
     if len(labels) != 1:
-        raise ValueError(
+        raise UserError(
             f'{image_name(data_sample)}: class flips need one base label, '
             f'got labels {tuple(labels.shape)}'
         )
@@ -110,7 +106,7 @@ def first_samples(table: ClassIoU, number: int, num_labels: int) -> ClassIoU:
     """
     available = table.iou.shape[1] - num_labels
     if number > available:
-        raise ValueError(
+        raise UserError(
             f'num_samples={number} but the model drew {available} per image; '
             'raise num_samples in the test_cfg of the model'
         )

@@ -8,7 +8,7 @@ from mmengine.model import BaseModule
 from mmseg.registry import MODELS
 from torch import Tensor
 
-from ..structures import Flip, apply_flips
+from ..structures import ClassFlips
 from .generators import BaseGenerator
 from .gumbel import gumbel_from_normal
 
@@ -60,19 +60,19 @@ class FlippedDecision(BaseModule):
 
     Args:
         num_classes: Number of classes K, twins included.
-        flips: Rows (class id, twin id, probability).
+        class_flips: Rows (class id, twin id, probability).
         black_box_classes: Classes of the black box, the first of the K.
     """
 
     def __init__(
         self,
         num_classes: int,
-        flips: Sequence[Flip],
+        class_flips: Sequence[tuple],
         black_box_classes: int,
     ) -> None:
         super().__init__()
         self.num_classes = num_classes
-        self.flips = flips
+        self.flips = ClassFlips.parse(class_flips, num_classes)
         self.black_box_classes = black_box_classes
 
     def forward(
@@ -84,5 +84,5 @@ class FlippedDecision(BaseModule):
         """Log-probabilities (B, K, H, W), 0 or a flip's or about -inf."""
         decision = black_box_probs.argmax(dim=1)
         one_hot = F.one_hot(decision, self.num_classes).permute(3, 0, 1, 2)
-        probs = apply_flips(one_hot.float(), self.flips).transpose(0, 1)
+        probs = self.flips.apply(one_hot.float()).transpose(0, 1)
         return probs.clamp_min(torch.finfo(probs.dtype).tiny).log()

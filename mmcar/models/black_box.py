@@ -14,6 +14,7 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ..compat import swaps_channels
+from ..utils.errors import MissingFileError, UserError
 
 
 def read_segmentor_config(path: str, zoo_weights: bool = False) -> ConfigDict:
@@ -33,18 +34,18 @@ def read_segmentor_config(path: str, zoo_weights: bool = False) -> ConfigDict:
         else:
             cfg = Config.fromfile(path)
     except FileNotFoundError as error:
-        raise FileNotFoundError(
+        raise MissingFileError(
             f'black_box.config={path!r} does not exist: expected the path of '
             "an MMSeg config file or 'mmseg::<folder>/<name>.py'."
         ) from error
     if 'model' not in cfg:
-        raise ValueError(f'black_box.config={path!r} has no key `model`.')
+        raise UserError(f'black_box.config={path!r} has no key `model`.')
     model = cfg.model
     if model.get('data_preprocessor') is None:
         model.data_preprocessor = cfg.get('data_preprocessor')
     if zoo_weights:
         if cfg.get('model_path') is None:
-            raise ValueError(
+            raise UserError(
                 "black_box.checkpoint='pretrained' needs a stock config "
                 "('mmseg::...') that MMSeg has weights for, but "
                 f'black_box.config={path!r}.'
@@ -63,7 +64,7 @@ def load_black_box_weights(model: nn.Module, checkpoint: str) -> None:
     try:
         loaded = CheckpointLoader.load_checkpoint(checkpoint, 'cpu', None)
     except (FileNotFoundError, URLError) as error:
-        raise FileNotFoundError(
+        raise MissingFileError(
             f'black_box.checkpoint={checkpoint!r} cannot be read ({error}). '
             'Give the path of a checkpoint of the black box, or None if '
             'its weights are in a checkpoint of the whole model.'
@@ -87,7 +88,7 @@ def load_black_box_weights(model: nn.Module, checkpoint: str) -> None:
         ]
     if problems:
         shown = '\n  '.join(sorted(problems)[:8])
-        raise ValueError(
+        raise UserError(
             f'black_box.checkpoint={checkpoint!r} does not fit the black box, '
             f'{len(problems)} of its {len(own)} weights differ:\n  {shown}\n'
             'Give the config that this checkpoint was trained with.'
@@ -133,7 +134,7 @@ class BlackBox(BaseModule):
         forms = dict(segmentor=segmentor, backbone=backbone, config=config)
         given = [key for key, value in forms.items() if value is not None]
         if len(given) != 1 or (backbone is None) != (decode_head is None):
-            raise ValueError(
+            raise UserError(
                 'A black box is one of `segmentor`, `config`, or `backbone` '
                 f'with `decode_head`; got {given or "none of them"}'
                 f'{" and decode_head" if decode_head else ""}.'
@@ -285,7 +286,7 @@ class CachedBlackBox(nn.Module):
             1 / self.num_classes,
         )
         if data_samples is None:
-            raise ValueError('CachedBlackBox needs data samples, got None.')
+            raise UserError('CachedBlackBox needs data samples, got None.')
         for out, sample in zip(batch, data_samples, strict=True):
             probs = self._read(sample).to(batch)
             size = tuple(sample.metainfo.get('img_shape', image.shape[2:]))[:2]
@@ -299,13 +300,13 @@ class CachedBlackBox(nn.Module):
     def _read(self, sample: object) -> Tensor:
         name = sample.metainfo.get('img_path', 'an image')
         if 'black_box_probs' not in sample:
-            raise ValueError(
+            raise UserError(
                 f'CachedBlackBox: no `black_box_probs` for {name}. Add '
                 'LoadBlackBoxProbs to the pipeline.'
             )
         probs = sample.black_box_probs.data
         if len(probs) != self.num_classes:
-            raise ValueError(
+            raise UserError(
                 f'CachedBlackBox: the predictions for {name} have '
                 f'{len(probs)} classes, but black_box.num_classes='
                 f'{self.num_classes}.'

@@ -18,7 +18,8 @@ from mmseg.registry import MODELS
 from mmseg.structures import SegDataSample
 from torch import Tensor, nn
 
-from .checks import at_least
+from ..utils.checks import at_least
+from ..utils.errors import UserError
 
 
 class BaseCalibration(BaseModule):
@@ -66,7 +67,7 @@ class BaseCalibration(BaseModule):
         """
         given = 0 if black_box_probs is None else black_box_probs.shape[1]
         if given != self.black_box_classes:
-            raise ValueError(
+            raise UserError(
                 f'calibration.black_box_classes={self.black_box_classes}, but '
                 f'the black box predicts {given} classes: make them agree'
             )
@@ -225,7 +226,7 @@ class MMSegCalibration(BaseCalibration):
         self.neck = None if neck is None else MODELS.build(neck)
         head = MODELS.build({'num_classes': num_classes, **decode_head})
         if head.out_channels != num_classes:
-            raise ValueError(
+            raise UserError(
                 f'calibration.decode_head has {head.out_channels} output '
                 f'channels: expected num_classes={num_classes}'
             )

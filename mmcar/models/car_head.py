@@ -10,13 +10,14 @@ from torch import Tensor, nn
 
 from ..engine.distributed import unwrap_model
 from ..structures import sample_key
+from ..utils.errors import UserError
 
 
 def build_part(key: str, cfg: dict, num_classes: int) -> nn.Module:
     """Build a network for the task's classes, refusing another count."""
     network = MODELS.build({'num_classes': num_classes, **cfg})
     if network.num_classes != num_classes:
-        raise ValueError(
+        raise UserError(
             f'{key}.num_classes is {network.num_classes}, but '
             f'decode_head.num_classes is {num_classes}: make them agree.'
         )
@@ -59,7 +60,7 @@ class CARHead(BaseModule):
     ) -> None:
         super().__init__(init_cfg)
         if num_classes < 2:
-            raise ValueError(
+            raise UserError(
                 f'decode_head.num_classes must be at least 2, got '
                 f'{num_classes}: a binary task has two classes here.'
             )
@@ -91,7 +92,7 @@ class CARHead(BaseModule):
             try:
                 module.load_state_dict(weights)
             except RuntimeError as error:
-                raise ValueError(
+                raise UserError(
                     f'decode_head.{path}.init_cfg.checkpoint='
                     f'{cfg["checkpoint"]!r}: its {prefix[:-1]!r} is another '
                     f'network than decode_head.{path}; make the two configs '
@@ -105,7 +106,7 @@ class CARHead(BaseModule):
                 cfg = {'black_box_classes': black_box_classes, **cfg}
             return build_part('calibration', cfg, self.num_classes)
         if black_box_classes != self.num_classes:
-            raise ValueError(
+            raise UserError(
                 'without decode_head.calibration the black box must predict '
                 f'the {self.num_classes} classes of the task, but it has '
                 f'{black_box_classes}: set decode_head.calibration.'
@@ -117,7 +118,7 @@ class CARHead(BaseModule):
         values = torch.tensor(given, dtype=torch.float32)
         right_shape = values.shape in ((), (self.num_classes,))
         if not right_shape or not (values > 0).all():
-            raise ValueError(
+            raise UserError(
                 f'decode_head.temperature={given!r}: expected a number > 0, '
                 f'or one for each of the {self.num_classes} classes.'
             )

@@ -9,9 +9,10 @@ from torch import Tensor, nn
 from ..compat import swaps_channels
 from ..engine.compiling import compile_networks
 from ..engine.guards import POLICIES
+from ..utils.checks import at_least, one_of
+from ..utils.errors import UserError
 from .car_head import build_part
 from .car_training import CARTraining
-from .checks import at_least, one_of
 from .predicting import attach_predictions
 
 NETWORKS = ('calibration', 'generator', 'discriminator')
@@ -64,7 +65,7 @@ class CARSegmentor(CARTraining, BaseSegmentor):
     ) -> None:
         super().__init__(data_preprocessor, init_cfg)
         if pretrained is not None:
-            raise ValueError(
+            raise UserError(
                 f'model.pretrained={pretrained!r} is not used here: set '
                 'init_cfg or checkpoint of the part that has weights.'
             )
@@ -97,7 +98,7 @@ class CARSegmentor(CARTraining, BaseSegmentor):
         cfg = dict(cfg or {})
         unknown = set(cfg) - set(defaults)
         if unknown:
-            raise ValueError(
+            raise UserError(
                 f'model.{key} has unknown keys {sorted(unknown)}; '
                 f'it takes {sorted(defaults)}.'
             )
@@ -107,7 +108,7 @@ class CARSegmentor(CARTraining, BaseSegmentor):
             name = f'model.{key}.samples_per_chunk'
             at_least(1, **{name: cfg['samples_per_chunk']})
         if cfg.get('mode', 'whole') != 'whole':
-            raise ValueError(
+            raise UserError(
                 f'model.{key}.mode={cfg["mode"]!r}: samples exist for whole '
                 "images only, averaging windows would blur them; use 'whole'."
             )
@@ -120,7 +121,7 @@ class CARSegmentor(CARTraining, BaseSegmentor):
         for part in parts:
             found = getattr(part, 'ignore_index', own)
             if found != own:
-                raise ValueError(
+                raise UserError(
                     f'{type(part).__name__}.ignore_index={found}, but '
                     f'decode_head.ignore_index={own}: make them agree.'
                 )

@@ -13,7 +13,8 @@ from mmengine.model import BaseModule
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
-from .checks import at_least
+from ..utils.checks import at_least
+from ..utils.errors import UserError
 
 _SLOPE = 0.2
 
@@ -85,7 +86,7 @@ class BaseDiscriminator(BaseModule):
             Logits (s * B,), or (s * B, h, w) of patches.
         """
         if min(image.shape[-2:]) < self.min_size:
-            raise ValueError(
+            raise UserError(
                 f'image of {tuple(image.shape[-2:])} pixels: a discriminator '
                 f'of this depth needs at least {self.min_size} per side; '
                 'lower depth'

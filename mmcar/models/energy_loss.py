@@ -7,6 +7,7 @@ import torch
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
+from ..utils.errors import UserError
 from .losses import SampleBatch
 
 
@@ -123,7 +124,7 @@ def energy_loss(
     """
     num_samples = len(samples)
     if num_samples < 2:
-        raise ValueError(
+        raise UserError(
             f'The energy loss needs at least 2 samples per image to compare '
             f'with each other, got {num_samples}.'
         )
@@ -168,7 +169,7 @@ class SoftIoULoss(nn.Module):
     ) -> None:
         super().__init__()
         if smooth < 0:
-            raise ValueError(f'smooth={smooth}: expected a value >= 0.')
+            raise UserError(f'smooth={smooth}: expected a value >= 0.')
         self.loss_weight = loss_weight
         self.classes = classes
         self.ignore_index = ignore_index

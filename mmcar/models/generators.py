@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils.checkpoint import checkpoint
 
-from .checks import at_least
+from ..utils.checks import at_least
+from ..utils.errors import UserError
 from .gumbel import SharedGumbel
 
 Consumer = Callable[[Tensor], tuple[Tensor, ...]]
@@ -58,7 +59,7 @@ class BaseGenerator(BaseModule):
         super().__init__(init_cfg)
         at_least(1, noise_size=noise_size)
         if temperature < 0:
-            raise ValueError(f'temperature={temperature!r}: expected >= 0')
+            raise UserError(f'temperature={temperature!r}: expected >= 0')
         self.noise_size = noise_size
         self.temperature = temperature
 
@@ -120,7 +121,7 @@ class BaseGenerator(BaseModule):
             posterior of the latent code.
         """
         if z.shape[1:] != (len(image), self.noise_size):
-            raise ValueError(
+            raise UserError(
                 f'noise of shape {tuple(z.shape)}: expected (samples, '
                 f'{len(image)} images, noise_size={self.noise_size})'
             )

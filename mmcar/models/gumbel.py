@@ -12,7 +12,8 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 from torch.quasirandom import SobolEngine
 
-from .checks import at_least
+from ..utils.checks import at_least
+from ..utils.errors import UserError
 
 # Beyond, float32 rounds the normal cdf to 0 or 1 and the quantile to infinity.
 _TAIL = 12.0
@@ -52,14 +53,14 @@ class SharedGumbel(nn.Module):
         at_least(2, num_classes=num_classes)
         at_least(1, num_features=num_features)
         if correlation_length is not None and not correlation_length > 0:
-            raise ValueError(
+            raise UserError(
                 f'correlation_length={correlation_length!r}: expected a '
                 'number of pixels > 0, or None for one number per image'
             )
         if not 0 <= common < 1:
-            raise ValueError(f'common={common!r}: expected 0 <= common < 1')
+            raise UserError(f'common={common!r}: expected 0 <= common < 1')
         if common and correlation_length is None:
-            raise ValueError(
+            raise UserError(
                 f'common={common!r} without a field: set correlation_length'
             )
         self.num_classes = num_classes

@@ -10,7 +10,8 @@ from mmseg.structures import SegDataSample
 from torch import Tensor
 
 from ..structures import label_distribution
-from .checks import at_least
+from ..utils.checks import at_least
+from ..utils.errors import UserError
 
 
 @MODELS.register_module()
@@ -48,7 +49,7 @@ class KnownDistribution(BaseModule):
             data_samples: Carry all annotators' labels, ``gt_sem_segs``.
         """
         if not data_samples:
-            raise ValueError(
+            raise UserError(
                 'KnownDistribution needs data samples with gt_sem_segs: it '
                 'cannot predict images without labels'
             )

@@ -7,6 +7,8 @@ import torch.nn.functional as F
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
+from ..utils.errors import UserError
+
 DIVERGENCES = ('reverse_kl', 'forward_kl', 'js', 'squared_error')
 ADVERSARIAL_MODES = ('non_saturating', 'hinge', 'least_squares')
 
@@ -49,7 +51,7 @@ class SampleBatch:
         """Return a field that ``loss`` cannot do without."""
         value = getattr(self, field)
         if value is None:
-            raise ValueError(
+            raise UserError(
                 f'{type(loss).__name__} needs `{field}` of the SampleBatch, '
                 'but it is None.'
             )
@@ -59,7 +61,7 @@ class SampleBatch:
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     """Refuse a config value that is not one of ``choices``."""
     if value not in choices:
-        raise ValueError(f'{name}={value!r}: expected one of {choices}.')
+        raise UserError(f'{name}={value!r}: expected one of {choices}.')
 
 
 def masked_mean(values: Tensor, mask: Tensor | None) -> Tensor:
@@ -87,7 +89,7 @@ def keep_from_zero(probs: Tensor, eps: float) -> Tensor:
     """
     num_classes = probs.shape[1]
     if not 0 <= eps * num_classes < 1:
-        raise ValueError(
+        raise UserError(
             f'eps={eps}: expected a value in [0, 1 / {num_classes}) for '
             f'{num_classes} classes.'
         )
@@ -184,7 +186,7 @@ class CalibrationLoss(nn.Module):
         super().__init__()
         check_choice('divergence', divergence, DIVERGENCES)
         if unbiased and divergence != 'squared_error':
-            raise ValueError(
+            raise UserError(
                 f"unbiased=True needs divergence='squared_error', not "
                 f'{divergence!r}: no unbiased estimate of it exists.'
             )
@@ -208,7 +210,7 @@ class CalibrationLoss(nn.Module):
         if self.unbiased:
             samples = batch.require('samples', self)
             if len(samples) < 2:
-                raise ValueError(
+                raise UserError(
                     'CalibrationLoss(unbiased=True) needs at least 2 samples '
                     f'per image, got {len(samples)}.'
                 )

@@ -5,6 +5,7 @@ from mmseg.registry import MODELS
 from torch import Tensor
 
 from ..evaluation.functional.matching import match_repeated
+from ..utils.errors import UserError
 from .energy_loss import SoftIoULoss, class_maps, sample_label_distance
 from .losses import SampleBatch
 
@@ -40,7 +41,7 @@ class MatchingLoss(SoftIoULoss):
         """Return the weighted mean over the images that have a label."""
         samples = batch.require('samples', self)
         if batch.label_weights is not None:
-            raise ValueError(
+            raise UserError(
                 'MatchingLoss matches labels of equal weight, but the labels '
                 'of this batch have weights: use EnergyLoss.'
             )

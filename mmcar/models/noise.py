@@ -15,7 +15,8 @@ from mmseg.registry import MODELS
 from torch import Tensor
 from torch.quasirandom import SobolEngine
 
-from .checks import at_least
+from ..utils.checks import at_least
+from ..utils.errors import UserError
 
 
 class BaseNoise(ABC):
@@ -78,7 +79,7 @@ class SobolNoise(BaseNoise):
 
     def _draw(self, num_samples: int, size: int, entropy: int) -> Tensor:
         if size > SobolEngine.MAXDIM:
-            raise ValueError(
+            raise UserError(
                 f'noise_size={size}: a Sobol sequence has at most '
                 f'{SobolEngine.MAXDIM} dimensions; use NormalNoise'
             )

@@ -12,7 +12,8 @@ from mmcv.cnn import ConvModule, build_norm_layer
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
-from .checks import at_least, one_of, positive
+from ..utils.checks import at_least, one_of, positive
+from ..utils.errors import UserError
 from .generators import BaseGenerator
 from .gumbel import SharedGumbel
 
@@ -169,7 +170,7 @@ class RefinementUNet(BaseGenerator):
         one_of(('affine', 'residual'), film=film)
         one_of(('deconv', 'resize'), upsample=upsample)
         if not 0 <= dropout < 1:
-            raise ValueError(f'dropout={dropout!r}: expected 0 <= dropout < 1')
+            raise UserError(f'dropout={dropout!r}: expected 0 <= dropout < 1')
         positive(temperature=temperature)
         shared = None
         if gumbel is not None:

@@ -9,6 +9,7 @@ from mmseg.structures import SegDataSample
 from torch import Tensor
 
 from ..structures import label_distribution
+from ..utils.errors import UserError
 
 
 @dataclass
@@ -34,7 +35,7 @@ class TrainBatch:
         unknown = known & (self.label >= self.num_classes)
         if unknown.any():
             names = [s.get('img_path', '?') for s in self.data_samples]
-            raise ValueError(
+            raise UserError(
                 f'label ids {self.label[unknown].unique().tolist()} are '
                 f'outside the {self.num_classes} classes, in one of {names}.'
             )
@@ -65,7 +66,7 @@ class TrainBatch:
         classes flip at random, the drawn label is the only one there is.
         """
         drawn = self.label[:, None]
-        if any('gt_sem_segs' not in s or s.get('flips') for s in self):
+        if any('gt_sem_segs' not in s or s.get('class_flips') for s in self):
             return drawn
         size = self.image.shape[-2:]
         maps = [

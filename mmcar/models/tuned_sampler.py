@@ -5,8 +5,9 @@ from typing import Any
 from mmseg.registry import MODELS
 from torch import Tensor
 
+from ..utils.checks import positive
+from ..utils.errors import UserError
 from .car_head import build_part
-from .checks import positive
 from .generators import GumbelSampler
 
 
@@ -48,7 +49,7 @@ class TunedSampler(GumbelSampler):
         super().__init__(num_classes, temperature=temperature, **kwargs)
         self.net = build_part('generator.net', net, num_classes)
         if getattr(self.net, 'black_box_classes', 0):
-            raise ValueError(
+            raise UserError(
                 'generator.net.black_box_classes='
                 f'{self.net.black_box_classes}: expected 0, as G does not see '
                 'the black box'

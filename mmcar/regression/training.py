@@ -8,6 +8,7 @@ from torch import Tensor
 
 from mmcar.models.losses import AdversarialLoss, pixel_divergence
 
+from ..utils.errors import UserError
 from .data import BimodalData, Run
 from .networks import BatchedMLP
 
@@ -113,7 +114,7 @@ class Trainer:
         self.runs, self.settings, self.advance = runs, settings, advance
         self.num_calibrated = sum(run.calibrated for run in runs)
         if not all(run.calibrated for run in runs[: self.num_calibrated]):
-            raise ValueError('Runs with L_cal must come first.')
+            raise UserError('Runs with L_cal must come first.')
         self.data = BimodalData(runs, settings.seed)
         self.cal_data = BimodalData(
             runs[: self.num_calibrated], settings.seed, 'L_cal'

@@ -3,6 +3,8 @@
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..utils.errors import UserError
+
 
 def draw_reliability(
     confidence: np.ndarray,
@@ -25,13 +27,13 @@ def draw_reliability(
         np.asarray(values, float) for values in (confidence, accuracy, count)
     )
     if not confidence.shape == accuracy.shape == count.shape:
-        raise ValueError(
+        raise UserError(
             'confidence, accuracy and count must be equally long, got '
             f'{confidence.shape}, {accuracy.shape} and {count.shape}.'
         )
     filled = count > 0
     if not filled.any():
-        raise ValueError('Every bin is empty: there is nothing to draw.')
+        raise UserError('Every bin is empty: there is nothing to draw.')
     confidence, accuracy = confidence[filled], accuracy[filled]
     share = count[filled] / count.sum()
     ece = float((share * abs(confidence - accuracy)).sum())

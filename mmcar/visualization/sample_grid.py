@@ -7,6 +7,8 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
+from ..utils.errors import UserError
+
 CELL = 1.25  # inches
 IGNORED = (128, 128, 128)
 
@@ -82,7 +84,7 @@ def draw_sample_grid(
         The figure.
     """
     if not rows:
-        raise ValueError('Nothing to draw: rows is empty.')
+        raise UserError('Nothing to draw: rows is empty.')
     if palette is None:
         palette = default_palette(len(rows[0].probs))
     num_labels = min(

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..utils.errors import UserError
+
 Curves = dict[str, tuple[np.ndarray, np.ndarray]]
 # Columns of the log that say how, not what: the axis and the clock.
 NO_CURVES = ('step', 'iter', 'epoch', 'time', 'data_time', 'memory')
@@ -63,7 +65,7 @@ def draw_curves(curves: Curves, columns: int = 3) -> Figure:
         if len(set(values)) > 1
     }
     if not curves:
-        raise ValueError('No curves to draw: the log holds no changing value.')
+        raise UserError('No curves to draw: the log holds no changing value.')
     rows = -(-len(curves) // columns)
     figure = Figure((2.9 * columns, 2 * rows), layout='constrained')
     grid = figure.subplots(rows, columns, squeeze=False)

@@ -26,7 +26,7 @@ def image(i, k=2, annotators=3, samples=6, flips=None):
     for name, data in fields.items():
         sample.set_data({name: PixelData(data=data)})
     if flips:
-        sample.set_metainfo({'flips': flips})
+        sample.set_metainfo({'class_flips': flips})
     return sample
 
 

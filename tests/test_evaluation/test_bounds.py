@@ -28,7 +28,7 @@ def blobs(seed, size=20):
 
 
 def truth(labels, flips=()):
-    return {'gt_sem_segs': {'data': labels}, 'flips': flips}
+    return {'gt_sem_segs': {'data': labels}, 'class_flips': flips}
 
 
 @pytest.mark.parametrize('flips', [[], FLIPS])

@@ -26,7 +26,7 @@ def score(samples, label):
         {},
         [
             dict(
-                flips=FLIPS,
+                class_flips=FLIPS,
                 pred_samples=dict(data=samples),
                 gt_sem_segs=dict(data=label[None]),
             )
@@ -62,5 +62,5 @@ def test_flips_that_go_together_are_found():
 
 def test_data_without_flips_is_refused():
     metric = METRICS.build(dict(type='FlipMetric'))
-    with pytest.raises(ValueError, match="'flips'"):
+    with pytest.raises(ValueError, match="'class_flips'"):
         metric.process({}, [dict(img_path='x.png')])

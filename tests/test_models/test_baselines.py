@@ -37,7 +37,7 @@ def test_flipped_decision_moves_the_decided_class_to_its_twin():
         dict(
             type='FlippedDecision',
             num_classes=3,
-            flips=((0, 2, 0.25),),
+            class_flips=((0, 2, 0.25),),
             black_box_classes=2,
         )
     )

@@ -48,7 +48,7 @@ def test_annotators_stay_with_their_image():
 
 def test_where_classes_flip_the_drawn_label_is_the_only_one():
     data = ragged_batch()
-    data['data_samples'][0].set_metainfo(dict(flips=((0, 1, 0.5),)))
+    data['data_samples'][0].set_metainfo(dict(class_flips=((0, 1, 0.5),)))
     batch = stacked(toy_model(), data)
     assert torch.equal(batch.labels(), batch.label[:, None])
 

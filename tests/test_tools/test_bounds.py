@@ -3,7 +3,7 @@ import json
 import pytest
 from mmengine.config import Config
 
-from mmcar.cli import ToolError
+from mmcar.cli import UserError
 
 from .project import loader, write_data
 from .scripts import load_script
@@ -35,5 +35,5 @@ def test_table_and_file(tmp_path, capsys):
 def test_a_config_without_data_is_refused(tmp_path):
     config = tmp_path / 'config.py'
     config.write_text('')
-    with pytest.raises(ToolError, match='no test_dataloader'):
+    with pytest.raises(UserError, match='no test_dataloader'):
         load_script('analysis_tools/bounds.py').main([str(config)])

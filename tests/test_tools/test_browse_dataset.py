@@ -2,7 +2,7 @@ import cv2
 import numpy as np
 import pytest
 
-from mmcar.cli import ToolError
+from mmcar.cli import UserError
 
 from ..test_datasets.samples import make_set
 from .scripts import load_script
@@ -37,7 +37,7 @@ train_dataloader['dataset']['pipeline'] = [
 def test_wrong_split_is_explained(tmp_path):
     config = write_config(tmp_path, ('train',))
     tool = load_script('analysis_tools/browse_dataset.py')
-    with pytest.raises(ToolError, match='has no trian_dataloader'):
+    with pytest.raises(UserError, match='has no trian_dataloader'):
         tool.main([config, str(tmp_path), '--split', 'trian'])
 
 

@@ -6,7 +6,7 @@ from mmengine.dataset import Compose
 from mmseg.apis import inference_model, init_model
 from mmseg.registry import MODELS
 
-from mmcar.cli import ToolError
+from mmcar.cli import UserError
 
 from ..test_datasets.samples import make_set, truncate
 from .scripts import load_script
@@ -118,12 +118,12 @@ def test_it_goes_on_after_an_interruption(project, tmp_path, capsys):
 
 
 def test_mistakes_are_named(project, tmp_path):
-    with pytest.raises(ToolError, match=r'both become .*train/a\.npy'):
+    with pytest.raises(UserError, match=r'both become .*train/a\.npy'):
         cache(project, tmp_path, str(tmp_path / 'images/train'))
     truncate(tmp_path / 'images/train/b.png')
     with pytest.raises(ValueError, match=r'b\.png: not a readable'):
         cache(project, tmp_path)
-    with pytest.raises(ToolError, match='none: no images'):
+    with pytest.raises(UserError, match='none: no images'):
         cache(project, tmp_path, str(tmp_path / 'none'))
     project[1] = str(tmp_path / 'none.pth')
     with pytest.raises(FileNotFoundError, match=r'none\.pth'):

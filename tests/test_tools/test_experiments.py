@@ -110,7 +110,7 @@ def test_a_failure_names_the_log(commands, tmp_path, monkeypatch):
     wait = os.wait4
     monkeypatch.setattr(os, 'wait4', lambda *args: (0, 256, wait(*args)[2]))
     suite = experiments.Experiments(tmp_path, [])
-    with pytest.raises(cli.ToolError, match=r'output\.log'):
+    with pytest.raises(cli.UserError, match=r'output\.log'):
         suite.test(ROW, 0)
     assert experiments.load_scores([ROW], suite) == {}
 

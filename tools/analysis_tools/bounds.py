@@ -14,8 +14,9 @@ from mmengine.registry import init_default_scope
 from mmengine.utils import track_iter_progress
 from mmseg.registry import DATASETS
 
-from mmcar.cli import ToolError, run_tool
+from mmcar.cli import run_tool
 from mmcar.evaluation.bounds import reference_scores
+from mmcar.utils.errors import UserError
 
 
 def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
@@ -73,7 +74,7 @@ def main(argv: list[str] | None = None) -> None:
     cfg.merge_from_dict(args.cfg_options or {})
     init_default_scope(cfg.get('default_scope', 'mmseg'))
     if cfg.get('test_dataloader') is None:
-        raise ToolError(f'{args.config} has no test_dataloader.')
+        raise UserError(f'{args.config} has no test_dataloader.')
     dataset = DATASETS.build(cfg.test_dataloader.dataset)
     number = min(len(dataset), args.max_images or len(dataset))
 

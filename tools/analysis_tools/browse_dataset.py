@@ -19,8 +19,10 @@ from mmengine.registry import init_default_scope
 from mmseg.registry import DATASETS
 from rich.progress import track
 
-from mmcar.cli import ToolError, run_tool
-from mmcar.datasets.converting import write_file, write_png
+from mmcar.cli import run_tool
+from mmcar.datasets.converting import write_png
+from mmcar.utils.errors import UserError
+from mmcar.utils.files import write_file
 
 PAGE = """<!DOCTYPE html>
 <meta charset="utf-8"><title>{title}</title>
@@ -92,7 +94,7 @@ def main(argv: list[str] | None = None) -> None:
     config.merge_from_dict(args.cfg_options or {})
     loader = config.get(f'{args.split}_dataloader')
     if loader is None:
-        raise ToolError(f'{args.config} has no {args.split}_dataloader.')
+        raise UserError(f'{args.config} has no {args.split}_dataloader.')
     init_default_scope('mmseg')
     np.random.seed(args.seed)
     dataset = DATASETS.build(loader.dataset)

@@ -20,6 +20,7 @@ from rich.progress import track
 from mmcar.cli import run_tool
 from mmcar.datasets.converting import claim_folder, write_png
 from mmcar.datasets.files import read_image, read_label
+from mmcar.utils.errors import UserError
 
 # Cityscapes' ids of the 19 classes, in the order of their train ids.
 CLASS_IDS = (7, 8, 11, 12, 13, 17, 19, 20, 21, 22)
@@ -71,13 +72,13 @@ def main(argv: list[str] | None = None) -> None:
     """Convert, from the command line."""
     args = parse_args(argv)
     if args.out_dir.resolve() == args.cityscapes.resolve():
-        raise SystemExit(f'{args.out_dir}: expected another folder than input')
+        raise UserError(f'{args.out_dir}: expected another folder than input')
     images = []
     for split in args.splits:
         folder = args.cityscapes / 'leftImg8bit' / split
         found = sorted(folder.glob('*/*_leftImg8bit.png'))
         if not found:
-            raise SystemExit(
+            raise UserError(
                 f'{folder}: no <city>/*_leftImg8bit.png; unpack '
                 'leftImg8bit_trainvaltest.zip and gtFine_trainvaltest.zip '
                 f'into {args.cityscapes}'

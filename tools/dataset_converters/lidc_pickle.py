@@ -25,6 +25,7 @@ from mmcar.datasets.converting import (
 )
 from mmcar.datasets.lidc_outlines import open_database, patients_of_series
 from mmcar.datasets.safe_pickle import load_plain_pickle
+from mmcar.utils.errors import UserError
 
 
 def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
@@ -60,21 +61,21 @@ def check_entry(where: str, entry: object) -> tuple:
     keys = {'image', 'masks', 'series_uid'}
     if not isinstance(entry, Mapping) or not keys <= set(entry):
         found = sorted(entry) if isinstance(entry, Mapping) else type(entry)
-        raise ValueError(f'{where}: {found}; expected keys {sorted(keys)}')
+        raise UserError(f'{where}: {found}; expected keys {sorted(keys)}')
     image = np.asarray(entry['image'], np.float32)
     masks = [np.asarray(mask) for mask in entry['masks']]
     if image.ndim != 2 or not np.isfinite(image).all():
-        raise ValueError(
+        raise UserError(
             f'{where}: image of shape {image.shape}; expected finite values '
             '(height, width)'
         )
     if not masks or any(m.shape != image.shape for m in masks):
-        raise ValueError(
+        raise UserError(
             f'{where}: masks of shapes {[m.shape for m in masks]}; expected '
             f'at least one, each of {image.shape}'
         )
     if image.min() < 0 or image.max() > 1:
-        raise ValueError(
+        raise UserError(
             f'{where}: grey values from {image.min()} to {image.max()}; '
             'expected 0 to 1'
         )
@@ -87,7 +88,7 @@ def convert(args: argparse.Namespace) -> str:
     """Write all slices and return the summary."""
     data = load_plain_pickle(args.pickle)
     if not isinstance(data, Mapping) or not data:
-        raise ValueError(f'{args.pickle}: expected a dict of slices')
+        raise UserError(f'{args.pickle}: expected a dict of slices')
     entries = [
         check_entry(f'{args.pickle}[{key!r}]', entry)
         for key, entry in data.items()

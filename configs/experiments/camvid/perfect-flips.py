@@ -5,7 +5,7 @@ model = dict(
         calibration=dict(
             _delete_=True,
             type='FlippedDecision',
-            flips=(
+            class_flips=(
                 (4, 11, 8 / 17),
                 (9, 12, 7 / 17),
                 (8, 13, 6 / 17),

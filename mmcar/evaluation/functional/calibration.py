@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from ...utils.errors import UserError
 from .inputs import check_maps, check_probs, check_same_size, join_images
 
 
@@ -32,7 +33,7 @@ def _check(
     if weights is None:
         weights = torch.ones(labels.shape, dtype=torch.float64)
     elif weights.shape != labels.shape:
-        raise ValueError(
+        raise UserError(
             f'weights: expected the shape of labels {tuple(labels.shape)}, '
             f'got {tuple(weights.shape)}'
         )
@@ -48,7 +49,7 @@ def _images(
         return [(probs, labels, weights)]
     every = [None] * len(probs) if weights is None else weights
     if not len(probs) == len(labels) == len(every) > 0:
-        raise ValueError(
+        raise UserError(
             'expected the same leading image dimension, got probs '
             f'{tuple(probs.shape)}, labels {tuple(labels.shape)}'
             + ('' if weights is None else f', weights {tuple(weights.shape)}')
@@ -74,7 +75,7 @@ class CalibrationBins:
 
     def __init__(self, num_bins: int = 10, ignore_index: int = 255) -> None:
         if num_bins < 1:
-            raise ValueError(f'num_bins: expected at least 1, got {num_bins}')
+            raise UserError(f'num_bins: expected at least 1, got {num_bins}')
         self.num_bins = num_bins
         self.ignore_index = ignore_index
         self.sums = torch.zeros(3, num_bins, dtype=torch.float64)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from ...utils.errors import UserError
 from .inputs import join_images, split_images
 from .iou import joint_class_ious
 
@@ -78,13 +79,13 @@ def _check_weights(weights: Tensor | None, labels: Tensor) -> Tensor | None:
     )
     shapes = (labels.shape[-3:-2], labels.shape[:-2])  # (A,) or (N, A)
     if weights.shape not in shapes:
-        raise ValueError(
+        raise UserError(
             f'label_weights: expected shape {tuple(labels.shape[:-2])} as of '
             f'the labels, got {tuple(weights.shape)}'
         )
     ok = weights.isfinite().all() and (weights >= 0).all()
     if not ok or (weights.sum(-1) <= 0).any():
-        raise ValueError(
+        raise UserError(
             'label_weights: expected finite weights >= 0 with a positive '
             f'sum, got {weights.tolist()}'
         )

@@ -1,11 +1,9 @@
 """Energy distance to labels whose classes flip at random, in closed form."""
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
-from ...structures import Flip
+from ...structures import ClassFlips
 from .energy import EnergyTerms, expected_distance
 from .inputs import (
     check_maps,
@@ -16,43 +14,11 @@ from .inputs import (
 from .iou import ClassIoU, joint_class_ious
 
 
-def check_flips(flips: Sequence[Flip], num_classes: int) -> list[Flip]:
-    """Return the table as a list; ValueError unless every entry makes sense.
-
-    Args:
-        flips: (class, twin, probability) entries; no class may occur twice.
-        num_classes: Ids must lie below it.
-    """
-    flips = [tuple(flip) for flip in flips]
-    if not flips or any(len(flip) != 3 for flip in flips):
-        raise ValueError(
-            'flips: expected at least one (class, twin, probability), got '
-            f'{flips}'
-        )
-    ids = [i for c, t, _ in flips for i in (c, t)]
-    if len(set(ids)) < len(ids) or not all(0 <= i < num_classes for i in ids):
-        raise ValueError(
-            f'flips: expected distinct class ids in 0..{num_classes - 1}, '
-            f'got {flips}'
-        )
-    if not all(0 <= p <= 1 for _, _, p in flips):
-        raise ValueError(f'flips: expected probabilities in [0, 1]: {flips}')
-    return flips
-
-
-def flip_all(label: Tensor, flips: Sequence[Flip]) -> Tensor:
-    """The label with every class of the table turned into its twin."""
-    flipped = label
-    for c, twin, _ in flips:
-        flipped = torch.where(label == c, twin, flipped)
-    return flipped.to(label.dtype)
-
-
 def flip_class_ious(
     samples: Tensor,
     label: Tensor,
     *,
-    flips: Sequence[Flip],
+    flips: ClassFlips,
     num_classes: int,
     ignore_index: int = 255,
 ) -> ClassIoU:
@@ -75,9 +41,9 @@ def flip_class_ious(
     check_maps('label', label[None], num_classes, ignore_index)
     return joint_class_ious(
         samples,
-        torch.stack([label, flip_all(label, flips)]),
+        torch.stack([label, flips.flip_all(label)]),
         num_classes=num_classes,
-        classes=[i for c, t, _ in flips for i in (c, t)],
+        classes=flips.ids,
         ignore_index=ignore_index,
     )
 
@@ -122,7 +88,7 @@ def _sum_over_states(
     return (total[1:] / number).sum(0), mass[1:].sum(0)
 
 
-def flip_terms_from_iou(table: ClassIoU, flips: Sequence[Flip]) -> EnergyTerms:
+def flip_terms_from_iou(table: ClassIoU, flips: ClassFlips) -> EnergyTerms:
     """Terms of the energy distance from :func:`flip_class_ious`."""
     n, s = len(flips), table.iou.shape[1] - 2
     p = table.iou.new_tensor([p for _, _, p in flips])
@@ -157,12 +123,12 @@ def flip_energy_terms(
     samples: Tensor,
     label: Tensor,
     *,
-    flips: Sequence[Flip],
+    flips: ClassFlips,
     num_classes: int,
     ignore_index: int = 255,
 ) -> EnergyTerms:
     """The three terms of :func:`flip_energy_distance`; same inputs."""
-    flips = check_flips(flips, num_classes)
+    flips = ClassFlips.parse(flips, num_classes)
     terms = []
     for s, y in split_images(samples, label, label_dim=2):
         check_same_size(samples=s, label=y)
@@ -182,7 +148,7 @@ def flip_energy_distance(
     samples: Tensor,
     label: Tensor,
     *,
-    flips: Sequence[Flip],
+    flips: ClassFlips,
     num_classes: int,
     ignore_index: int = 255,
 ) -> Tensor:

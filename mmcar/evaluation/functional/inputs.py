@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from ...utils.errors import UserError
+
 _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
@@ -21,12 +23,12 @@ def check_maps(
     """
     if not isinstance(maps, Tensor) or maps.dtype not in _INTEGERS:
         kind = maps.dtype if isinstance(maps, Tensor) else type(maps).__name__
-        raise ValueError(
+        raise UserError(
             f'{name}: expected integer label maps, got {kind}; take the '
             'argmax of probabilities first'
         )
     if maps.dim() != 3 or 0 in maps.shape:
-        raise ValueError(
+        raise UserError(
             f'{name}: expected a non-empty shape (N, H, W), got '
             f'{tuple(maps.shape)}'
         )
@@ -39,7 +41,7 @@ def check_maps(
     if wrong.any():
         ids = maps[wrong].unique().tolist()[:5]
         extra = '' if ignore_index is None else f' or {ignore_index} (ignored)'
-        raise ValueError(
+        raise UserError(
             f'{name}: expected ids in 0..{num_classes - 1}{extra}, found {ids}'
         )
 
@@ -48,14 +50,14 @@ def check_probs(probs: Tensor) -> None:
     """Raise a ValueError unless these are probabilities (..., K, H, W)."""
     if not isinstance(probs, Tensor) or not probs.is_floating_point():
         kind = getattr(probs, 'dtype', type(probs).__name__)
-        raise ValueError(f'probs: expected a tensor of floats, got {kind}')
+        raise UserError(f'probs: expected a tensor of floats, got {kind}')
     if probs.dim() < 3 or 0 in probs.shape:
-        raise ValueError(
+        raise UserError(
             'probs: expected a non-empty shape (K, H, W), got '
             f'{tuple(probs.shape)}'
         )
     if not (probs.min() >= -1e-5 and probs.max() <= 1 + 1e-5):
-        raise ValueError(
+        raise UserError(
             'probs: expected probabilities in [0, 1], found '
             f'{probs.min():.3g} to {probs.max():.3g}; not logits'
         )
@@ -66,7 +68,7 @@ def check_classes(classes: Sequence[int] | None, num_classes: int) -> list:
     ids = list(range(num_classes) if classes is None else classes)
     valid = all(0 <= c < num_classes for c in ids)
     if not ids or not valid or len(set(ids)) < len(ids):
-        raise ValueError(
+        raise UserError(
             f'classes: expected distinct ids in 0..{num_classes - 1}, '
             f'got {ids}'
         )
@@ -77,7 +79,7 @@ def check_same_size(**maps: Tensor) -> None:
     """Raise a ValueError unless the named maps agree in height and width."""
     if len({m.shape[-2:] for m in maps.values()}) > 1:
         shapes = ', '.join(f'{k} {tuple(m.shape)}' for k, m in maps.items())
-        raise ValueError(f'expected maps of one size (H, W), got {shapes}')
+        raise UserError(f'expected maps of one size (H, W), got {shapes}')
 
 
 def split_images(
@@ -96,14 +98,14 @@ def split_images(
     for name, maps in (('samples', samples), ('labels', labels)):
         if not isinstance(maps, Tensor):
             kind = type(maps).__name__
-            raise ValueError(f'{name}: expected a tensor, got {kind}')
+            raise UserError(f'{name}: expected a tensor, got {kind}')
     if samples.dim() == 4 and labels.dim() == label_dim + 1:
         if len(samples) == len(labels) > 0:
             return list(zip(samples, labels, strict=True))
     elif samples.dim() == 3 and labels.dim() == label_dim:
         return [(samples, labels)]
     one = '(A, H, W)' if label_dim == 3 else '(H, W)'
-    raise ValueError(
+    raise UserError(
         f'expected samples (S, H, W) with labels {one}, or both with the '
         f'same leading image dimension; got samples {tuple(samples.shape)} '
         f'and labels {tuple(labels.shape)}'

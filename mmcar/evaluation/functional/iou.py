@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...utils.errors import UserError
 from .inputs import (
     check_classes,
     check_maps,
@@ -41,7 +42,7 @@ class ClassIoU(NamedTuple):
             return self.iou.sum(0) / self.present.sum(0)
         if absent == 'one':
             return (self.iou + ~self.present).mean(0)
-        raise ValueError(f"absent: expected 'skip' or 'one', got {absent!r}")
+        raise UserError(f"absent: expected 'skip' or 'one', got {absent!r}")
 
 
 def _pack(masks: Tensor) -> Tensor | np.ndarray:

@@ -8,6 +8,7 @@ import torch
 from scipy import optimize, sparse
 from torch import Tensor
 
+from ...utils.errors import UserError
 from .energy import expected_distance
 from .inputs import check_maps, join_images, split_images
 from .iou import cross_class_ious, pairwise_iou
@@ -209,7 +210,7 @@ def decision_iou(
         Shape (A,) or (N, A); NaN for a label without an IoU.
     """
     if decision.ndim not in (2, 3):
-        raise ValueError(
+        raise UserError(
             'decision: expected shape (H, W) or (N, H, W), got '
             f'{tuple(decision.shape)}'
         )

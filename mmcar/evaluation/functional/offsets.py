@@ -1,17 +1,15 @@
 """Calibration where labels flip by a table: the probabilities are known."""
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
-from ...structures import Flip
-from .flips import check_flips, flip_all
+from ...structures import ClassFlips
+from ...utils.errors import UserError
 from .inputs import check_maps, check_probs
 
 
 def flip_observations(
-    label: Tensor, flips: Sequence[Flip]
+    label: Tensor, flips: ClassFlips
 ) -> tuple[Tensor, Tensor]:
     """The two labels that a pixel can have, and their probabilities.
 
@@ -22,11 +20,12 @@ def flip_observations(
     Returns:
         Labels and weights, both (2, H, W): base, flipped.
     """
+    flips = ClassFlips.parse(flips)
     flipped = torch.zeros(label.shape, dtype=torch.float64).to(label.device)
     for c, _, p in flips:
         flipped[label == c] = p
     return (
-        torch.stack([label, flip_all(label, flips)]),
+        torch.stack([label, flips.flip_all(label)]),
         torch.stack([1 - flipped, flipped]),
     )
 
@@ -36,7 +35,7 @@ def flip_probability_sums(
     probs: Tensor,
     label: Tensor,
     *,
-    flips: Sequence[Flip],
+    flips: ClassFlips,
     mask: Tensor | None = None,
     ignore_index: int = 255,
 ) -> Tensor:
@@ -56,16 +55,16 @@ def flip_probability_sums(
     """
     check_probs(probs)
     num_classes = probs.shape[-3]
-    flips = check_flips(flips, num_classes)
+    flips = ClassFlips.parse(flips, num_classes)
     if label.shape != probs.shape[:-3] + probs.shape[-2:]:
-        raise ValueError(
+        raise UserError(
             'label: expected one map per image of probs '
             f'{tuple(probs.shape)}, got {tuple(label.shape)}'
         )
     maps = label.reshape(-1, *label.shape[-2:])
     check_maps('label', maps, num_classes, ignore_index)
     if mask is not None and mask.shape != label.shape:
-        raise ValueError(
+        raise UserError(
             f'mask: expected the shape of label {tuple(label.shape)}, got '
             f'{tuple(mask.shape)}'
         )
@@ -79,7 +78,7 @@ def flip_probability_sums(
     return torch.stack(rows, -2)
 
 
-def flip_offsets(sums: Tensor, flips: Sequence[Flip]) -> Tensor:
+def flip_offsets(sums: Tensor, flips: ClassFlips) -> Tensor:
     """Calibration offset |true - predicted probability| of every twin.
 
     Args:

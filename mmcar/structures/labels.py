@@ -1,31 +1,14 @@
 """What the labels of an image say about each of its pixels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
 from mmseg.structures import SegDataSample
 from torch import Tensor
 
-Flip = tuple[int, int, float]
-"""Class id, id of its twin, probability that the whole class turns into it."""
-
-
-def apply_flips(probs: Tensor, flips: Sequence[Flip]) -> Tensor:
-    """Move each class's probability to its twin, by the flip table.
-
-    Args:
-        probs: Class probabilities, (K, ...).
-        flips: Rows (class id, twin id, probability).
-
-    Returns:
-        New probabilities, (K, ...).
-    """
-    flipped = probs.clone()
-    for source, twin, probability in flips:
-        flipped[twin] = probability * probs[source]
-        flipped[source] = (1 - probability) * probs[source]
-    return flipped
+from ..utils.errors import UserError
+from .class_flips import class_flips_of
 
 
 def label_distribution(
@@ -40,7 +23,7 @@ def label_distribution(
 
     Args:
         data_sample: Carries ``gt_sem_segs`` (A, H, W) and, for class-flip
-            data, ``flips``; a data sample or its dict form.
+            data, ``class_flips``; a data sample or its dict form.
         num_classes: Number of classes K, twins included.
         ignore_index: Label of unlabelled pixels.
 
@@ -53,7 +36,7 @@ def label_distribution(
     """
     field = data_sample.get('gt_sem_segs')
     if field is None:
-        raise ValueError(
+        raise UserError(
             f'{data_sample.get("img_path", "the sample")} carries no '
             "'gt_sem_segs': let the pipeline keep all annotators, "
             "dict(type='LoadMultiAnnotations', keep_all=True)"
@@ -62,7 +45,7 @@ def label_distribution(
     labelled = labels != ignore_index
     outside = labelled & ((labels < 0) | (labels >= num_classes))
     if outside.any():
-        raise ValueError(
+        raise UserError(
             f'{data_sample.get("img_path", "the sample")}: label '
             f'{labels[outside][0].item()} is not one of the {num_classes} '
             f'classes, nor the ignore index {ignore_index}'
@@ -72,7 +55,7 @@ def label_distribution(
     ).scatter_add_(0, labels.where(labelled, 0), labelled.float())
     valid = labelled.any(0)
     total = labelled.sum(0).clamp(min=1)
-    probs = apply_flips(counts / total, data_sample.get('flips') or ())
+    probs = class_flips_of(data_sample).apply(counts / total)
     return torch.where(valid, probs, 1 / num_classes), valid
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Collection
 
+from ..utils.errors import UserError
+
 
 def at_least(minimum: int, **values: int) -> None:
     """Refuse any of the named values that is no integer >= ``minimum``."""
     for key, value in values.items():
         if not isinstance(value, int) or value < minimum:
-            raise ValueError(
+            raise UserError(
                 f'{key}={value!r}: expected an integer of at least {minimum}'
             )
 
@@ -16,7 +18,7 @@ def one_of(choices: Collection[str], **values: str) -> None:
     """Refuse any of the named values that is not among ``choices``."""
     for key, value in values.items():
         if value not in choices:
-            raise ValueError(
+            raise UserError(
                 f'{key}={value!r}: expected one of {", ".join(choices)}'
             )
 
@@ -25,4 +27,4 @@ def positive(**values: float) -> None:
     """Refuse any of the named values that is not above zero."""
     for key, value in values.items():
         if value <= 0:
-            raise ValueError(f'{key}={value!r}: expected > 0')
+            raise UserError(f'{key}={value!r}: expected > 0')

@@ -1,0 +1,171 @@
+"""Class flips: whole classes of an image that turn into a twin at random.
+
+Not to be confused with mirrored images: ``RandomFlip`` turns pixels around,
+a class flip renames a class, e.g. road into road2 with probability 4/17.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..utils.errors import UserError
+
+KEY = 'class_flips'
+"""Where a data set's metainfo and a data sample keep the table."""
+PALETTE_SHIFT = 96
+"""How far a twin's colour lies from that of its class."""
+
+
+class ClassFlip(NamedTuple):
+    """One row: with this probability the whole class becomes its twin."""
+
+    source: int
+    twin: int
+    probability: float
+
+
+@dataclass(frozen=True)
+class ClassFlips:
+    """The table of class flips of a data set; each row is drawn on its own.
+
+    Args:
+        rows: Class id, twin id, probability, as :meth:`parse` checks them.
+    """
+
+    rows: tuple[ClassFlip, ...] = ()
+
+    @classmethod
+    def parse(
+        cls, table: Iterable[Sequence] | None, num_classes: int | None = None
+    ) -> 'ClassFlips':
+        """Check a table of rows (class id, twin id, probability).
+
+        Args:
+            table: The rows; None or empty for no flips.
+            num_classes: Number of classes, twins included; None: any.
+
+        Raises:
+            UserError: A row that cannot be drawn, named with its values.
+        """
+        table = [tuple(row) for row in table or ()]
+        for row in table:
+            if len(row) != 3:
+                raise UserError(
+                    f'class flips: row {row}; expected (class id, twin id, '
+                    'probability)'
+                )
+        ids = [int(i) for row in table for i in row[:2]]
+        for source, twin, probability in table:
+            where = f'class flip of {source} to {twin}'
+            if not 0 <= probability <= 1:
+                raise UserError(
+                    f'{where}: probability {probability}; expected a number '
+                    'from 0 to 1'
+                )
+            last = None if num_classes is None else num_classes - 1
+            if min(source, twin) < 0 or max(source, twin) > (last or 254):
+                raise UserError(
+                    f'{where}: expected ids from 0 to {last or 254}'
+                )
+            if ids.count(source) > 1 or ids.count(twin) > 1:
+                raise UserError(
+                    f'{where}: expected each id once in the table, found {ids}'
+                )
+        return cls(
+            tuple(ClassFlip(int(c), int(t), float(p)) for c, t, p in table)
+        )
+
+    def __iter__(self) -> Iterator[ClassFlip]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def sources(self) -> list[int]:
+        """Ids of the classes that flip."""
+        return [row.source for row in self.rows]
+
+    @property
+    def twins(self) -> list[int]:
+        """Ids that no label file may hold: they exist by flipping only."""
+        return [row.twin for row in self.rows]
+
+    @property
+    def ids(self) -> list[int]:
+        """Class and twin of every row, next to each other."""
+        return [i for row in self.rows for i in row[:2]]
+
+    def draw(self, label: np.ndarray) -> np.ndarray:
+        """Flip a label map (H, W) uint8 at random, by NumPy's generator."""
+        table = np.arange(256, dtype=np.uint8)
+        for source, twin, probability in self.rows:
+            if np.random.rand() < probability:
+                table[source] = twin
+        return table[label]
+
+    def flip_all(self, label: Tensor) -> Tensor:
+        """The label with every class of the table turned into its twin."""
+        flipped = label
+        for source, twin, _ in self.rows:
+            flipped = torch.where(label == source, twin, flipped)
+        return flipped.to(label.dtype)
+
+    def apply(self, probs: Tensor) -> Tensor:
+        """Move each class's probability to its twin, as often as it flips.
+
+        Args:
+            probs: Class probabilities, (K, ...).
+
+        Returns:
+            New probabilities, (K, ...).
+        """
+        flipped = probs.clone()
+        for source, twin, probability in self.rows:
+            flipped[twin] = probability * probs[source]
+            flipped[source] = (1 - probability) * probs[source]
+        return flipped
+
+    def modes(self) -> Iterator[tuple[tuple[bool, ...], float]]:
+        """All 2^n combinations: which rows flip, and how likely that is."""
+        for states in product((False, True), repeat=len(self.rows)):
+            probability = 1.0
+            for row, flips in zip(self.rows, states, strict=True):
+                p = row.probability
+                probability *= p if flips else 1 - p
+            yield states, probability
+
+
+def class_flips_of(data_sample: Mapping) -> ClassFlips:
+    """The table that an image carries; empty where classes do not flip."""
+    return ClassFlips.parse(data_sample.get(KEY))
+
+
+def add_twins(metainfo: Mapping, table: Mapping[str, float]) -> dict:
+    """Add a twin to some classes.
+
+    Args:
+        metainfo: ``classes`` and ``palette`` of a data set.
+        table: Probability that a class turns into its twin, by its name; the
+            twins get the next free ids in this order.
+
+    Returns:
+        The metainfo with ``<name>2`` for each twin, and ``class_flips``.
+    """
+    classes = tuple(metainfo['classes'])
+    palette = list(metainfo['palette'])
+    ids = [classes.index(name) for name in table]
+    twins = [[(v + PALETTE_SHIFT) % 256 for v in palette[i]] for i in ids]
+    return {
+        'classes': classes + tuple(f'{name}2' for name in table),
+        'palette': palette + twins,
+        KEY: tuple(
+            (i, len(classes) + n, p)
+            for n, (i, p) in enumerate(zip(ids, table.values(), strict=True))
+        ),
+    }
