@@ -7,23 +7,20 @@ A user's mistake ends in one sentence and exit code 2; ``--debug`` or
 import argparse
 import ctypes
 import os
-import re
 import sys
-import textwrap
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
 from mmengine.config import Config, DictAction
 from mmengine.device import get_device
 from mmengine.runner import Runner
-from mmengine.runner.checkpoint import load_state_dict
-from torch import nn
 
 from .compat import MissingPackageError
+from .engine import unwrap_model
 from .utils.errors import UserError
+from .utils.weights import load_weights
 
 LAUNCHERS = ('none', 'pytorch', 'slurm', 'mpi')
 AMP_TYPES = ('OptimWrapper', 'AmpOptimWrapper')
@@ -201,45 +198,20 @@ def enable_amp(cfg: Config) -> None:
         wrapper.setdefault('loss_scale', 'dynamic')
 
 
-def load_weights(runner: Runner, checkpoint: str) -> None:
+def load_checkpoint(runner: Runner, checkpoint: str) -> None:
     """Load a checkpoint the runner's way; refuse that of another model.
-
-    MMEngine warns of weights that are missing and goes on with random ones.
 
     Args:
         runner: Its model gets the weights.
         checkpoint: Path or URL.
     """
     loaded = runner.load_checkpoint(checkpoint)
-    weights = loaded.get('state_dict', loaded)
-    weights = {re.sub(r'^module\.', '', k): v for k, v in weights.items()}
-    problem = find_mismatch(runner.model, weights)
-    if problem:
-        raise UserError(
-            f'Checkpoint {checkpoint} is of another model: {problem}'
-        )
-
-
-def find_mismatch(model: nn.Module, weights: dict[str, Any]) -> str | None:
-    """Say in which weights a model and a checkpoint differ, if they do.
-
-    Weights that the model has no place for are no problem: checkpoints keep
-    auxiliary heads that a config may drop.
-
-    Args:
-        model: Gets the weights; may be wrapped.
-        weights: Name -> tensor.
-
-    Returns:
-        The difference in words; None if every weight of the model is there.
-    """
-    try:
-        load_state_dict(model, weights, strict=True)
-    except RuntimeError as error:
-        lines = str(error).splitlines()[1:]
-        lines = [s for s in lines if s and not s.startswith('unexpected key')]
-        return textwrap.shorten(' '.join(lines), 250) or None
-    return None
+    load_weights(
+        unwrap_model(runner.model),
+        loaded.get('state_dict', loaded),
+        source=f'Checkpoint {checkpoint}',
+        advice='Give the config that it was trained with.',
+    )
 
 
 def format_table(rows: list[list[str]]) -> str:

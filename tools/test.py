@@ -112,7 +112,7 @@ def apply_arguments(cfg: Config, args: argparse.Namespace) -> None:
 def load(runner: Runner, checkpoint: str | None) -> None:
     """Load the weights; without a checkpoint there must be none to load."""
     if checkpoint is not None:
-        cli.load_weights(runner, checkpoint)
+        cli.load_checkpoint(runner, checkpoint)
     elif any(p.requires_grad for p in runner.model.parameters()):
         raise UserError('This model has weights: name a checkpoint.')
 

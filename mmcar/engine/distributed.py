@@ -1,50 +1,66 @@
 """Data-parallel training of several networks that take turns."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import torch
 from mmengine.device import get_device
-from mmengine.dist import broadcast
-from mmengine.model import MMDistributedDataParallel, is_model_wrapper
+from mmengine.dist import all_reduce, broadcast, get_world_size
+from mmengine.model import is_model_wrapper
 from mmengine.registry import MODEL_WRAPPERS
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _NormBase
+from torch.nn.parallel import DistributedDataParallel
+
+from ..models.segmentors.updating import NetworkLosses
+from .sync_batch_norm import use_sync_batch_norm_of_any_device
 
 
 def unwrap_model(model: nn.Module) -> nn.Module:
-    """The model or network itself, without a distributed wrapper."""
+    """The model itself, without a distributed wrapper."""
     return model.module if is_model_wrapper(model) else model
 
 
-class NetworkDistributedDataParallel(MMDistributedDataParallel):
-    """DDP around one network that leaves no trace in checkpoints.
+@torch.no_grad()
+def average_statistics(networks: Iterable[nn.Module]) -> None:
+    """Give running statistics of norms their mean over all processes.
 
-    MMEngine looks through wrappers when it loads a state dict, but not when
-    it saves one: without this, keys would depend on the number of processes.
+    Each process has seen its own part of the batch. Averages of linear
+    updates are updates of averages: it does not matter how often this is
+    done, and after every step all processes validate, save and calibrate
+    with the same numbers.
     """
-
-    def state_dict(
-        self,
-        *,
-        destination: dict | None = None,
-        prefix: str = '',
-        keep_vars: bool = False,
-    ) -> dict[str, Tensor]:
-        """State of the wrapped network under the network's own keys."""
-        return self.module.state_dict(
-            destination=destination, prefix=prefix, keep_vars=keep_vars
-        )
+    statistics = [
+        buffer
+        for network in networks
+        for module in network.modules()
+        if isinstance(module, _NormBase)
+        for buffer in module.buffers(recurse=False)
+        if buffer.is_floating_point()
+    ]
+    if get_world_size() == 1 or not statistics:
+        return
+    joint = torch.cat([buffer.flatten() for buffer in statistics])
+    all_reduce(joint, op='mean')
+    parts = joint.split([buffer.numel() for buffer in statistics])
+    for buffer, part in zip(statistics, parts, strict=True):
+        buffer.copy_(part.view_as(buffer))
 
 
 # In MMEngine's registry: the runner looks for wrappers nowhere else.
 @MODEL_WRAPPERS.register_module()
 class NetworkwiseDistributedDataParallel(nn.Module):
-    """Wraps each network of a model in its own DDP.
+    """Keeps a DDP for each network beside the model.
 
     One DDP around the whole model waits in vain for gradients of networks
-    that sit an iteration out. Gradients are synchronised where a network's
-    ``forward`` is called through the wrapper that ``set_network`` installs.
+    that sit an iteration out. Here each network has a wrapper of its own,
+    around what it learns from; the model and its checkpoints know nothing of
+    it. Batch norm counts the part of the batch that each process sees, unless
+    the config says ``sync_bn='torch'``; its running statistics are the same
+    everywhere after each step.
 
     Args:
-        module: Model with ``networks()`` and ``set_network(name, network)``.
+        module: A `StochasticSegmentor`.
         find_unused_parameters: As in torch; needed only by networks some of
             whose parameters get no gradient.
 
@@ -57,24 +73,32 @@ class NetworkwiseDistributedDataParallel(nn.Module):
     ) -> None:
         super().__init__()
         self.module = module.to(get_device())
-        # DDP would skip buffers, and frozen parts are in no DDP at all.
+        use_sync_batch_norm_of_any_device(module)
+        # Frozen parts are in no DDP.
         for tensor in module.state_dict().values():
             broadcast(tensor)
-        for name, network in module.networks().items():
-            wrapped = NetworkDistributedDataParallel(
-                network,
+        # Not children: the weights belong to the model alone.
+        self.learners = {
+            name: DistributedDataParallel(
+                NetworkLosses(module, name),
                 broadcast_buffers=False,
                 find_unused_parameters=find_unused_parameters,
             )
-            module.set_network(name, wrapped)
+            for name in module.networks()
+        }
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the model."""
         return self.module(*args, **kwargs)
 
-    def train_step(self, data: Any, optim_wrapper: Any) -> dict[str, Tensor]:
+    def train_step(
+        self, data: Any, optim_wrapper: Mapping
+    ) -> dict[str, Tensor]:
         """Train the networks whose optimisers are given."""
-        return self.module.train_step(data, optim_wrapper)
+        log = self.module.train_step(data, optim_wrapper, self.learners)
+        networks = self.module.networks()
+        average_statistics(networks[name] for name, _ in optim_wrapper.items())
+        return log
 
     def val_step(self, data: Any) -> list:
         """Predict while validating."""

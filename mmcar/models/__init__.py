@@ -1,35 +1,54 @@
 """Networks and losses; importing registers them."""
 
-from .baselines import (
-    ArgmaxSampler,
-    FlippedDecision,
-    IndependentPixelSampler,
-)
-from .black_box import BlackBox, CachedBlackBox
+from .black_boxes import BlackBox, CachedBlackBox
 from .calibration_nets import (
+    BaseCalibration,
     ConvCalibration,
+    FlippedDecision,
+    KnownDistribution,
     MMSegCalibration,
     SegNetCalibration,
 )
-from .car_head import CARHead
-from .car_segmentor import CARSegmentor
-from .discriminators import DCGANDiscriminator, PatchDiscriminator
-from .energy_loss import EnergyLoss
-from .generators import BaseGenerator, GeneratorOutput, GumbelSampler
+from .data_preprocessor import StochasticDataPreProcessor
+from .decode_heads import CARHead
+from .discriminators import (
+    BaseDiscriminator,
+    DCGANDiscriminator,
+    PatchDiscriminator,
+)
+from .generators import (
+    ArgmaxSampler,
+    BaseGenerator,
+    GeneratorOutput,
+    GumbelSampler,
+    IndependentPixelSampler,
+    LatentUNet,
+    RefinementUNet,
+    TunedSampler,
+)
 from .gumbel import SharedGumbel
-from .known_distribution import KnownDistribution
-from .latent_unet import LatentUNet
-from .likelihood_losses import ELBOLoss, LabelCrossEntropy, SampleCrossEntropy
-from .losses import AdversarialLoss, CalibrationLoss
-from .matching_loss import MatchingLoss
-from .noise import NormalNoise, SobolNoise
-from .refinement_unet import RefinementUNet
-from .tuned_sampler import TunedSampler
+from .losses import (
+    AdversarialLoss,
+    BaseLoss,
+    CalibrationLoss,
+    ELBOLoss,
+    EnergyLoss,
+    LabelCrossEntropy,
+    MatchingLoss,
+    SampleBatch,
+    SampleCrossEntropy,
+)
+from .noise import BaseNoise, NormalNoise, SobolNoise
+from .segmentors import CARSegmentor, StochasticSegmentor, TrainBatch
 
 __all__ = [
     'AdversarialLoss',
     'ArgmaxSampler',
+    'BaseCalibration',
+    'BaseDiscriminator',
     'BaseGenerator',
+    'BaseLoss',
+    'BaseNoise',
     'BlackBox',
     'CARHead',
     'CARSegmentor',
@@ -51,9 +70,13 @@ __all__ = [
     'NormalNoise',
     'PatchDiscriminator',
     'RefinementUNet',
+    'SampleBatch',
     'SampleCrossEntropy',
     'SegNetCalibration',
     'SharedGumbel',
     'SobolNoise',
+    'StochasticDataPreProcessor',
+    'StochasticSegmentor',
+    'TrainBatch',
     'TunedSampler',
 ]

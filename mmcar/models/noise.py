@@ -6,6 +6,7 @@ size, the order of the images or the number of processes.
 """
 
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
@@ -26,7 +27,7 @@ class BaseNoise(ABC):
         self,
         keys: Sequence[str],
         num_samples: int,
-        size: int,
+        shape: int | tuple[int, ...],
         seed: int | tuple[int, ...],
         device: torch.device | str | None = None,
     ) -> Tensor:
@@ -35,20 +36,23 @@ class BaseNoise(ABC):
         Args:
             keys: Stable name of each of the B images.
             num_samples: Vectors per image, S.
-            size: Length of a vector, d.
+            shape: Shape of a sample's noise, e.g. its length d.
             seed: One or several integers, e.g. run seed and iteration.
             device: Where the result lives.
 
         Returns:
-            Noise (S, B, d), float32. Fewer samples from the same seed are a
-            prefix of more samples.
+            Noise (S, B, *shape), float32. Fewer samples from the same seed
+            are a prefix of more samples.
         """
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        size = math.prod(shape)
         at_least(1, num_samples=num_samples, noise_size=size)
         seeds = (seed,) if isinstance(seed, int) else tuple(seed)
         draws = [
             self._draw(num_samples, size, _entropy(seeds, key)) for key in keys
         ]
-        return torch.stack(draws, dim=1).to(device)  # (S, B, d)
+        noise = torch.stack(draws, dim=1).to(device)  # (S, B, size)
+        return noise.unflatten(-1, shape)
 
     @abstractmethod
     def _draw(self, num_samples: int, size: int, entropy: int) -> Tensor:

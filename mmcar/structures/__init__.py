@@ -1,6 +1,7 @@
-"""What the labels of an image say: annotators, class flips."""
+"""What is known of an image: labels, class flips, how it was resized."""
 
 from .class_flips import ClassFlip, ClassFlips, add_twins, class_flips_of
+from .geometry import is_resized, to_input, to_original
 from .labels import label_distribution, sample_key
 
 __all__ = [
@@ -8,6 +9,9 @@ __all__ = [
     'ClassFlips',
     'add_twins',
     'class_flips_of',
+    'is_resized',
     'label_distribution',
     'sample_key',
+    'to_input',
+    'to_original',
 ]

@@ -115,7 +115,7 @@ def sampler(work_dir, calibrated, loss_cal, num_samples):
     ]
     model = dict(
         loss_adv=dict(type='AdversarialLoss', loss_weight=3.0),
-        loss_cal=loss_cal,
+        loss_samples=loss_cal,
         train_cfg=dict(num_samples=num_samples),
     )
     return stage(work_dir, phases, 8, model, calibrated)

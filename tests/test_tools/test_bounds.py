@@ -3,7 +3,7 @@ import json
 import pytest
 from mmengine.config import Config
 
-from mmcar.cli import UserError
+from mmcar.utils.errors import UserError
 
 from .project import loader, write_data
 from .scripts import load_script

@@ -2,7 +2,7 @@ import cv2
 import numpy as np
 import pytest
 
-from mmcar.cli import UserError
+from mmcar.utils.errors import UserError
 
 from ..test_datasets.samples import make_set
 from .scripts import load_script

@@ -6,7 +6,7 @@ from mmengine.dataset import Compose
 from mmseg.apis import inference_model, init_model
 from mmseg.registry import MODELS
 
-from mmcar.cli import UserError
+from mmcar.utils.errors import UserError
 
 from ..test_datasets.samples import make_set, truncate
 from .scripts import load_script

@@ -91,7 +91,7 @@ def main() -> None:
     logs = find_logs(cfg.work_dir)  # before the runner begins one of its own
     cfg.load_from, cfg.resume = None, False
     runner = cli.build_runner(cfg, args.config)
-    cli.load_weights(runner, args.checkpoint)
+    cli.load_checkpoint(runner, args.checkpoint)
     rows, bins = collect(runner, args.images)
     figures = {
         'samples': draw_sample_grid(rows, num_samples=args.samples),

@@ -1,0 +1,13 @@
+"""Hooks of training."""
+
+from .checkpoint_hook import SafeCheckpointHook, find_resumable_checkpoint
+from .ema_hook import NetworkEMAHook
+from .r1_hook import R1Hook, r1_penalty
+
+__all__ = [
+    'NetworkEMAHook',
+    'R1Hook',
+    'SafeCheckpointHook',
+    'find_resumable_checkpoint',
+    'r1_penalty',
+]

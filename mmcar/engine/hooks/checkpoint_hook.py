@@ -1,0 +1,170 @@
+"""Checkpoints that survive a kill at any moment."""
+
+import logging
+import os
+import re
+import zipfile
+from pathlib import Path
+
+from mmengine.dist import broadcast_object_list, is_main_process
+from mmengine.fileio import LocalBackend, register_backend
+from mmengine.hooks import CheckpointHook
+from mmengine.logging import print_log
+from mmengine.runner import Runner
+from mmseg.registry import HOOKS
+
+from ...utils.errors import UserError
+from ...utils.files import PART, write_file
+
+# iter_100.pth, but neither best_GED_iter_100.pth (no optimiser inside) nor
+# a published iter_100-12345678.pth.
+NUMBERED = re.compile(r'(?!best_)(?:.*[^-\d])?(\d+)\.pth')
+
+
+@register_backend('whole_files')
+class WholeFileBackend(LocalBackend):
+    """Local files that appear whole or not at all."""
+
+    def put(self, obj: bytes, filepath: str | Path) -> None:
+        """Write bytes beside the file, then move them into its place."""
+        write_file(filepath, obj)
+
+
+class _RemoveLater(WholeFileBackend):
+    """Notes what to remove instead of removing it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.paths: list[str] = []
+
+    def remove(self, filepath: str | Path) -> None:
+        self.paths.append(str(filepath))
+
+
+@HOOKS.register_module()
+class SafeCheckpointHook(CheckpointHook):
+    """``CheckpointHook`` without a moment at which no checkpoint is whole.
+
+    Files are written under another name, flushed to disk and renamed; older
+    ones are removed only after that. Resuming (without ``load_from``) takes
+    the newest whole checkpoint. Takes the arguments of its base class, for
+    local files.
+    """
+
+    def before_run(self, runner: Runner) -> None:
+        """Choose the checkpoint to resume from, if that is asked."""
+        if not runner._resume or runner._load_from is not None:
+            return
+        folder = Path(runner.work_dir)
+        if self.out_dir is not None:
+            folder = Path(self.out_dir) / folder.name
+        # One process decides for all: they must not resume apart.
+        choice = [None]
+        if is_main_process():
+            choice = [find_resumable_checkpoint(folder)]
+        broadcast_object_list(choice)
+        if choice[0] is None:
+            runner.logger.warning(
+                f'No whole checkpoint to resume from in {folder}: training '
+                'starts at iteration 0.'
+            )
+            runner._resume = False
+        else:
+            runner._load_from = str(choice[0])
+
+    def before_train(self, runner: Runner) -> None:
+        """Prepare the folder; clear what an interrupted write left there."""
+        if self.backend_args or self.file_client_args:
+            raise UserError(
+                'SafeCheckpointHook writes local files: remove backend_args='
+                f'{self.backend_args!r} and file_client_args='
+                f'{self.file_client_args!r}, or use CheckpointHook.'
+            )
+        self.backend_args = dict(backend='whole_files')
+        super().before_train(runner)
+        if is_main_process() and Path(self.out_dir).is_dir():
+            for part in Path(self.out_dir).glob(f'*.pth{PART}'):
+                part.unlink()
+
+    def _save_checkpoint_with_step(
+        self, runner: Runner, step: int, meta: dict
+    ) -> None:
+        # The base class removes old checkpoints first and then truncates
+        # ``last_checkpoint``; here both happen after the new one is whole.
+        outdated = self._keep(runner, step)
+        name = self.filename_tmpl.format(step)
+        self.last_ckpt = os.path.join(self.out_dir, name)
+        runner.message_hub.update_info('last_ckpt', self.last_ckpt)
+        runner.save_checkpoint(
+            self.out_dir,
+            name,
+            save_optimizer=self.save_optimizer,
+            save_param_scheduler=self.save_param_scheduler,
+            meta=meta,
+            by_epoch=self.by_epoch,
+            backend_args=self.backend_args,
+        )
+        if is_main_process():
+            pointer = os.path.join(runner.work_dir, 'last_checkpoint')
+            write_file(pointer, self.last_ckpt.encode())
+            for path in outdated:
+                path.unlink(missing_ok=True)
+
+    def _keep(self, runner: Runner, step: int) -> list[Path]:
+        """Count a new checkpoint; the files it makes superfluous."""
+        if self.max_keep_ckpts <= 0 or step in self.keep_ckpt_ids:
+            return []
+        outdated = []
+        if len(self.keep_ckpt_ids) == self.max_keep_ckpts:
+            oldest = self.keep_ckpt_ids.popleft()
+            name = self.filename_tmpl.format(oldest)
+            outdated.append(Path(self.out_dir) / name)
+        self.keep_ckpt_ids.append(step)
+        runner.message_hub.update_info(
+            'keep_ckpt_ids', list(self.keep_ckpt_ids)
+        )
+        return outdated
+
+    def _save_best_checkpoint(self, runner: Runner, metrics: dict) -> None:
+        if not self.save_best:
+            return
+        backend, self.file_backend = self.file_backend, _RemoveLater()
+        super()._save_best_checkpoint(runner, metrics)
+        replaced, self.file_backend = self.file_backend.paths, backend
+        for path in replaced:
+            backend.remove(path)
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a checkpoint is a complete, undamaged archive."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.testzip() is None
+    except zipfile.BadZipFile:
+        return False
+
+
+def find_resumable_checkpoint(folder: str | Path) -> Path | None:
+    """Find the newest whole checkpoint of a run.
+
+    Args:
+        folder: Folder with ``iter_*.pth`` (or ``epoch_*.pth``) files.
+
+    Returns:
+        Its path, or None if there is none. Damaged files are passed over
+        with a warning.
+    """
+    numbered = [
+        (int(match[1]), path)
+        for path in Path(folder).glob('*.pth')
+        if (match := NUMBERED.fullmatch(path.name))
+    ]
+    for _, path in sorted(numbered, reverse=True):
+        if is_whole(path):
+            return path
+        print_log(
+            f'{path} is damaged or incomplete: trying the one before it.',
+            logger='current',
+            level=logging.WARNING,
+        )
+    return None

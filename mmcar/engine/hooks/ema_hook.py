@@ -1,0 +1,143 @@
+"""Moving average of one network's weights."""
+
+import torch
+from mmengine.hooks import Hook
+from mmengine.runner import Runner
+from mmseg.registry import HOOKS
+from torch import Tensor
+
+from ...utils.errors import UserError
+from ..distributed import unwrap_model
+
+RAW = 'ema_state_dict'  # raw weights in a checkpoint, as MMEngine names them
+
+
+@HOOKS.register_module()
+class NetworkEMAHook(Hook):
+    """Averages the weights of one network; validation and test use them.
+
+    The average moves only when the network is updated. Checkpoints hold the
+    average in ``state_dict``, ready to use, and the raw weights aside, for
+    resuming.
+
+    Args:
+        network: Name of the network.
+        momentum: Share of the new weights in each update of the average.
+        begin: Number of the network's training iterations before which the
+            average is a plain copy.
+    """
+
+    priority = 'NORMAL'
+
+    def __init__(
+        self,
+        network: str = 'generator',
+        momentum: float = 0.001,
+        begin: int = 0,
+    ) -> None:
+        if not 0 < momentum <= 1:
+            raise UserError(
+                f'NetworkEMAHook.momentum must be in (0, 1], got {momentum}.'
+            )
+        self.network = network
+        self.momentum = momentum
+        self.begin = begin
+        self.average: dict[str, Tensor] | None = None
+
+    def before_run(self, runner: Runner) -> None:
+        """Find the network; a test, whatever its generator, needs none."""
+        if runner._train_loop is None:
+            return
+        model = unwrap_model(runner.model)
+        networks = model.networks()
+        if self.network not in networks:
+            raise UserError(
+                f'NetworkEMAHook.network={self.network!r} is not a trainable '
+                f'network of the model; it has {list(networks)}.'
+            )
+        network = networks[self.network]
+        path = next(p for p, m in model.named_modules() if m is network)
+        self.prefix = f'{path}.'
+        self.current = network.state_dict(keep_vars=True)
+
+    def before_train(self, runner: Runner) -> None:
+        """Start from the present weights, unless resumed."""
+        if self.average is None:
+            self.average = {
+                key: tensor.detach().clone()
+                for key, tensor in self.current.items()
+            }
+
+    @torch.no_grad()
+    def after_train_iter(
+        self,
+        runner: Runner,
+        batch_idx: int,
+        data_batch: dict | None = None,
+        outputs: dict | None = None,
+    ) -> None:
+        """Move the average if the network was updated."""
+        schedule = runner.train_loop.schedule
+        if self.network not in schedule.active(runner.iter):
+            return
+        if not runner.optim_wrapper[self.network].should_update():
+            return
+        updates = schedule.num_updates(self.network, runner.iter)
+        momentum = self.momentum if updates >= self.begin else 1.0
+        for key, average in self.average.items():
+            new = self.current[key].detach()
+            # Statistics of a norm are averages already: keep the latest.
+            if isinstance(self.current[key], torch.nn.Parameter):
+                average.lerp_(new, momentum)
+            else:
+                average.copy_(new)
+
+    def before_val_epoch(self, runner: Runner) -> None:
+        """Use the average while validating."""
+        self._swap()
+
+    def after_val_epoch(
+        self, runner: Runner, metrics: dict[str, float] | None = None
+    ) -> None:
+        """Return to the raw weights."""
+        self._swap()
+
+    def before_test_epoch(self, runner: Runner) -> None:
+        """Use the average while testing."""
+        self._swap()
+
+    def after_test_epoch(
+        self, runner: Runner, metrics: dict[str, float] | None = None
+    ) -> None:
+        """Return to the raw weights."""
+        self._swap()
+
+    @torch.no_grad()
+    def _swap(self) -> None:
+        # Without training, a checkpoint's average is in place already.
+        for key, average in (self.average or {}).items():
+            kept = average.clone()
+            average.copy_(self.current[key])
+            self.current[key].copy_(kept)
+
+    def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
+        """Save the average as the network, the raw weights aside."""
+        if self.average is None:
+            return
+        raw = checkpoint.setdefault(RAW, {})
+        for key, average in self.average.items():
+            name = self.prefix + key
+            raw[name] = checkpoint['state_dict'][name]
+            checkpoint['state_dict'][name] = average.cpu()
+
+    def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
+        """Take average and raw weights apart again when resuming."""
+        if not runner._resume or RAW not in checkpoint:
+            return
+        state = checkpoint['state_dict']
+        raw = checkpoint[RAW]
+        self.average = {}
+        for key, current in self.current.items():
+            name = self.prefix + key
+            self.average[key] = state[name].to(current.device, copy=True)
+            state[name] = raw[name]

@@ -1,0 +1,271 @@
+"""Training in phases, with networks that take turns."""
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import torch
+from mmengine.dist import all_reduce, broadcast_object_list
+from mmengine.optim import OptimWrapper, OptimWrapperDict
+from mmengine.runner import IterBasedTrainLoop, Runner
+from mmseg.registry import LOOPS
+from torch import Tensor, nn
+from torch.nn.parallel import DataParallel, DistributedDataParallel
+
+from ...utils.errors import UserError
+from ..distributed import unwrap_model
+from ..resumable_data import ResumableDataLoader, resumable_config
+from ..seeding import ITERATION, seed_all
+from .schedule import Schedule
+
+ACCURACY = 'discriminator_accuracy'  # its key in the message hub
+
+
+@LOOPS.register_module()
+class AlternatingTrainLoop(IterBasedTrainLoop):
+    """Hands the model the optimisers of the networks that train now.
+
+    Everything follows from the iteration number: which networks train, which
+    images are drawn, how they are augmented and what the random numbers are.
+    A resumed run therefore equals one that never stopped. To that end the
+    sampler of ``train_dataloader`` (``InfiniteSampler``, ``DefaultSampler``)
+    is replaced by a :class:`ResumableSampler` with the same ``shuffle``, and
+    its dataset is wrapped in a :class:`SeededDataset`.
+
+    Parameter schedulers with ``begin='phase'`` count from the first iteration
+    of the first phase that trains their network.
+
+    Args:
+        runner: The runner.
+        dataloader: Config of the training data loader.
+        phases: See :class:`Schedule`.
+        val_begin: First iteration after which to validate.
+        val_interval: Iterations between validations.
+        dynamic_intervals: ``(milestone, interval)`` pairs, as in MMEngine.
+        max_discriminator_accuracy: While D was right about more than this
+            share of its last batch, D is evaluated but not updated. None, the
+            default: D is always updated.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        dataloader: dict,
+        phases: Sequence[Mapping],
+        val_begin: int = 1,
+        val_interval: int = 1000,
+        dynamic_intervals: list[tuple[int, int]] | None = None,
+        max_discriminator_accuracy: float | None = None,
+    ) -> None:
+        self.schedule = Schedule(phases)
+        self.max_discriminator_accuracy = max_discriminator_accuracy
+        _check_wrapper(runner.model)
+        self.schedule.validate(unwrap_model(runner.model).networks())
+        runner.param_schedulers = _place_schedulers(
+            runner.param_schedulers, self.schedule
+        )
+        loader = runner.build_dataloader(
+            resumable_config(dataloader), seed=runner.seed
+        )
+        super().__init__(
+            runner,
+            ResumableDataLoader(loader),
+            self.schedule.max_iters,
+            val_begin,
+            val_interval,
+            dynamic_intervals,
+        )
+
+    def run(self) -> nn.Module:
+        """Train from the current iteration to the last.
+
+        Unlike the base class, this does not draw and drop the batches of
+        earlier iterations: the data loader starts at the right one.
+        """
+        runner = self.runner
+        self._check_optimizers(runner.optim_wrapper)
+        self._count_updates(runner.optim_wrapper)
+        # Schedulers step at every iteration, also before the first update of
+        # a network whose phase comes later; torch suspects a mistake there.
+        warnings.filterwarnings('ignore', 'Detected call of `scheduler.step')
+        seed = [runner.seed]
+        broadcast_object_list(seed)  # processes may have been seeded apart
+        self.seed = seed[0]
+        runner.message_hub.update_info('seed', self.seed)
+        self.dataloader.start_at(self._iter, self.seed)
+
+        runner.call_hook('before_train')
+        runner.call_hook('before_train_epoch')
+        while self._iter < self._max_iters and not self.stop_training:
+            runner.model.train()
+            self.run_iter(next(self.dataloader_iterator))
+            self._decide_current_val_interval()
+            if (
+                runner.val_loop is not None
+                and self._iter >= self.val_begin
+                and (
+                    self._iter % self.val_interval == 0
+                    or self._iter == self._max_iters
+                )
+            ):
+                runner.val_loop.run()
+        runner.call_hook('after_train_epoch')
+        runner.call_hook('after_train')
+        return runner.model
+
+    def run_iter(self, data_batch: dict) -> None:
+        """Train the active networks on one batch."""
+        runner = self.runner
+        runner.call_hook(
+            'before_train_iter', batch_idx=self._iter, data_batch=data_batch
+        )
+        if self.schedule.starts_phase(self._iter):
+            self._forget_losses()
+        seed_all(ITERATION, self.seed, self._iter, runner.rank)
+        outputs = runner.model.train_step(
+            data_batch, optim_wrapper=self.active_optimizers()
+        )
+        self._remember_accuracy(outputs)
+        runner.call_hook(
+            'after_train_iter',
+            batch_idx=self._iter,
+            data_batch=data_batch,
+            outputs=outputs,
+        )
+        self._iter += 1
+
+    def active_optimizers(self) -> dict[str, 'OptimWrapper | PausedOptim']:
+        """Optimisers of the networks that train at this iteration."""
+        optims = {
+            name: self.runner.optim_wrapper[name]
+            for name in self.schedule.active(self._iter)
+        }
+        cap = self.max_discriminator_accuracy
+        accuracy = self.runner.message_hub.runtime_info.get(ACCURACY, 0.0)
+        if cap is not None and accuracy > cap and 'discriminator' in optims:
+            optims['discriminator'] = PausedOptim()
+        return optims
+
+    def _forget_losses(self) -> None:
+        """Keep losses of the phase before from being logged on and on."""
+        scalars = self.runner.message_hub.log_scalars
+        for key in [k for k in scalars if k.startswith('train/loss')]:
+            del scalars[key]
+
+    def _remember_accuracy(self, outputs: Mapping[str, Tensor]) -> None:
+        """Keep D's accuracy where checkpoints keep it; ranks must agree."""
+        if self.max_discriminator_accuracy is None or 'd_acc' not in outputs:
+            return
+        accuracy = torch.as_tensor(outputs['d_acc']).detach().clone()
+        all_reduce(accuracy, op='mean')
+        self.runner.message_hub.update_info(ACCURACY, float(accuracy))
+
+    def _check_optimizers(self, optim_wrapper: OptimWrapper) -> None:
+        """Refuse optimisers that do not fit the phases."""
+        if not isinstance(optim_wrapper, OptimWrapperDict):
+            raise UserError(
+                'optim_wrapper must hold one optimiser per network: set '
+                "optim_wrapper.constructor='NetworkOptimWrapperConstructor'."
+            )
+        optimised, trained = set(optim_wrapper.keys()), self.schedule.networks
+        for name in trained:
+            if name not in optimised:
+                raise UserError(
+                    f'the phases train {name!r}, but optim_wrapper has no '
+                    f'optimiser for it: add optim_wrapper.{name}.'
+                )
+        for name in sorted(optimised - set(trained)):
+            raise UserError(
+                f'optim_wrapper.{name} is given, but no phase trains {name!r} '
+                f'(they train {list(trained)}): remove it or add a phase.'
+            )
+        for name, optim in optim_wrapper.items():
+            self._check_accumulation(name, optim._accumulative_counts)
+
+    def _check_accumulation(self, name: str, counts: int) -> None:
+        """Refuse accumulation across a rest or a change of phase."""
+        key = f'optim_wrapper.{name}.accumulative_counts={counts}'
+        for index, phase in enumerate(self.schedule.phases):
+            on = phase.cycles.get(name, (counts, 0))[0]
+            updates = phase.num_updates(name, phase.iters)
+            if on % counts or updates % counts:
+                raise UserError(
+                    f'{key} divides neither evenly: in phases[{index}] '
+                    f'{name!r} trains {updates} iterations, {on} in a row.'
+                )
+        capped = self.max_discriminator_accuracy is not None
+        if counts > 1 and capped and name == 'discriminator':
+            raise UserError(
+                f'{key} does not go with max_discriminator_accuracy='
+                f'{self.max_discriminator_accuracy}: choose one.'
+            )
+
+    def _count_updates(self, optim_wrapper: OptimWrapperDict) -> None:
+        """Tell each optimiser how many updates it has had and will have."""
+        networks = unwrap_model(self.runner.model).networks()
+        for name, optim in optim_wrapper.items():
+            optim.initialize_count_status(
+                networks[name],
+                self.schedule.num_updates(name, self._iter),
+                self.schedule.num_updates(name, self._max_iters),
+            )
+
+
+class PausedOptim:
+    """Stands in for an optimiser whose network is evaluated, not trained."""
+
+    @contextmanager
+    def optim_context(self, model: nn.Module) -> Iterator[None]:
+        """Nothing computed here needs gradients."""
+        with torch.no_grad():
+            yield
+
+    def update_params(self, loss: Tensor) -> None:
+        """Leave the parameters as they are."""
+
+
+def _check_wrapper(model: nn.Module) -> None:
+    if isinstance(model, (DistributedDataParallel, DataParallel)):
+        raise UserError(
+            f'the whole model is wrapped in {type(model).__name__}, which '
+            'fails as soon as a network sits an iteration out: set '
+            'model_wrapper_cfg='
+            "dict(type='NetworkwiseDistributedDataParallel')."
+        )
+
+
+def _place_schedulers(
+    configs: Mapping | Sequence | None, schedule: Schedule
+) -> dict[str, list] | None:
+    """Give each network its schedulers, with numbers for ``'phase'``."""
+    if configs is None:
+        return None
+    if not isinstance(configs, Mapping) or 'type' in configs:
+        configs = dict.fromkeys(schedule.networks, configs)
+    for name in configs:
+        if name not in schedule.networks:
+            raise UserError(
+                f'param_scheduler.{name} is given, but the phases train '
+                f'{list(schedule.networks)} only.'
+            )
+    return {
+        name: _place(name, configs.get(name, []), schedule.first_iter(name))
+        if schedule.num_updates(name, schedule.max_iters)
+        else []  # of a skipped phase
+        for name in schedule.networks
+    }
+
+
+def _place(name: str, configs: Mapping | Sequence, begin: int) -> list:
+    configs = configs if isinstance(configs, Sequence) else [configs]
+    placed = []
+    for cfg in configs:
+        if isinstance(cfg, Mapping) and cfg.get('begin') == 'phase':
+            if cfg.get('by_epoch', False):
+                raise UserError(
+                    f"param_scheduler.{name}: begin='phase' counts "
+                    f'iterations; set by_epoch=False in {dict(cfg)!r}.'
+                )
+            cfg = dict(cfg, begin=begin, by_epoch=False)
+        placed.append(cfg)
+    return placed

@@ -1,0 +1,165 @@
+"""Which network trains at which iteration, as pure arithmetic."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...utils.errors import UserError
+
+KEYS = ('iters', 'train', 'cycles')
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of iterations in which the same networks train.
+
+    Args:
+        start: First iteration.
+        iters: Number of iterations.
+        train: Names of the networks that train.
+        cycles: Per network ``(on, off)``: updates for ``on`` iterations, then
+            rests for ``off``, counted from the start of the phase. Networks
+            not named train at every iteration.
+    """
+
+    start: int
+    iters: int
+    train: tuple[str, ...]
+    cycles: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def trains(self, name: str, offset: int) -> bool:
+        """Whether a network trains ``offset`` iterations into the phase."""
+        on, off = self.cycles.get(name, (1, 0))
+        return name in self.train and offset % (on + off) < on
+
+    def num_updates(self, name: str, offset: int) -> int:
+        """Updates of a network in the first ``offset`` iterations."""
+        if name not in self.train:
+            return 0
+        on, off = self.cycles.get(name, (1, 0))
+        full, rest = divmod(min(max(offset, 0), self.iters), on + off)
+        return full * on + min(rest, on)
+
+
+class Schedule:
+    """The phases of a training run.
+
+    Args:
+        phases: One dict per phase: ``iters`` (number of iterations),
+            ``train`` (names of the networks that train) and optionally
+            ``cycles`` (name -> ``(on, off)``). A phase of 0 iterations is
+            allowed: it is how a finished stage is skipped.
+
+    Example:
+        >>> schedule = Schedule([
+        ...     dict(iters=100, train=['calibration']),
+        ...     dict(iters=500, train=['generator', 'discriminator'],
+        ...          cycles=dict(discriminator=(50, 200)))])
+        >>> schedule.active(150), schedule.num_updates('discriminator', 350)
+        (('generator',), 50)
+    """
+
+    def __init__(self, phases: Sequence[Mapping]) -> None:
+        if not phases:
+            raise UserError('phases is empty: name at least one phase.')
+        self.phases: list[Phase] = []
+        start = 0
+        for index, cfg in enumerate(phases):
+            self.phases.append(_parse(index, cfg, start))
+            start += self.phases[-1].iters
+
+    @property
+    def max_iters(self) -> int:
+        """Iterations of all phases together."""
+        return self.phases[-1].start + self.phases[-1].iters
+
+    @property
+    def networks(self) -> tuple[str, ...]:
+        """Every network named by some phase, in order of appearance."""
+        return tuple(dict.fromkeys(n for p in self.phases for n in p.train))
+
+    def active(self, iteration: int) -> tuple[str, ...]:
+        """Names of the networks that train at an iteration."""
+        for phase in self.phases:
+            offset = iteration - phase.start
+            if 0 <= offset < phase.iters:
+                return tuple(n for n in phase.train if phase.trains(n, offset))
+        return ()
+
+    def starts_phase(self, iteration: int) -> bool:
+        """Whether a phase begins at an iteration."""
+        return any(phase.start == iteration for phase in self.phases)
+
+    def num_updates(self, name: str, iteration: int) -> int:
+        """Iterations before ``iteration`` at which a network trains."""
+        return sum(
+            phase.num_updates(name, iteration - phase.start)
+            for phase in self.phases
+        )
+
+    def first_iter(self, name: str) -> int:
+        """First iteration of the first phase that trains a network."""
+        found = [phase for phase in self.phases if name in phase.train]
+        if not found:
+            raise UserError(
+                f'no phase trains {name!r}; the phases train '
+                f'{list(self.networks)}.'
+            )
+        return next((p for p in found if p.iters), found[0]).start
+
+    def validate(self, networks: Iterable[str]) -> None:
+        """Refuse phases that name a network which does not exist.
+
+        Args:
+            networks: Names of the networks that can be trained.
+        """
+        valid = list(networks)
+        for index, phase in enumerate(self.phases):
+            for name in phase.train:
+                if name not in valid:
+                    raise UserError(
+                        f'phases[{index}].train names {name!r}, which is not '
+                        f'a trainable network of the model; it has {valid}.'
+                    )
+
+
+def _parse(index: int, cfg: Mapping, start: int) -> Phase:
+    where = f'phases[{index}]'
+    unknown = sorted(set(cfg) - set(KEYS))
+    if unknown:
+        raise UserError(
+            f'{where} has unknown keys {unknown}; it takes {list(KEYS)}.'
+        )
+    iters = cfg.get('iters')
+    if not isinstance(iters, int) or iters < 0:
+        raise UserError(f'{where}.iters must be an int >= 0, got {iters!r}.')
+    train = cfg.get('train', ())
+    if isinstance(train, str) or not train or len(set(train)) < len(train):
+        raise UserError(
+            f'{where}.train must list the networks to train, each once, got '
+            f'{train!r}.'
+        )
+    cycles = dict(cfg.get('cycles') or {})
+    for name, cycle in cycles.items():
+        _check_cycle(f'{where}.cycles[{name!r}]', name, cycle, train)
+    cycles = {name: tuple(cycle) for name, cycle in cycles.items()}
+    return Phase(start, iters, tuple(train), cycles)
+
+
+def _check_cycle(
+    where: str, name: str, cycle: Sequence[int], train: Sequence[str]
+) -> None:
+    if name not in train:
+        raise UserError(
+            f'{where}={cycle!r}, but this phase trains {list(train)} only.'
+        )
+    if (
+        not isinstance(cycle, Sequence)
+        or len(cycle) != 2
+        or not all(isinstance(number, int) for number in cycle)
+        or cycle[0] < 1
+        or cycle[1] < 0
+    ):
+        raise UserError(
+            f'{where} must be (on, off) with on >= 1 and off >= 0, got '
+            f'{cycle!r}.'
+        )

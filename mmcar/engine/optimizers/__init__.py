@@ -1,0 +1,5 @@
+"""One optimiser per network."""
+
+from .network_constructor import NetworkOptimWrapperConstructor
+
+__all__ = ['NetworkOptimWrapperConstructor']

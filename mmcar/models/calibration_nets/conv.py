@@ -1,0 +1,54 @@
+"""The paper's F on top of a black box."""
+
+from itertools import pairwise
+
+from mmseg.registry import MODELS
+from torch import Tensor, nn
+
+from ...utils.checks import at_least
+from .base import BaseCalibration, conv_block
+
+
+@MODELS.register_module()
+class ConvCalibration(BaseCalibration):
+    """The paper's net on top of a black box: convolutions at full size.
+
+    Args:
+        num_classes: Number of classes, K.
+        in_channels: Channels of the image.
+        black_box_classes: Classes of the black box, 0 without one.
+        channels: Channels of every block.
+        num_blocks: Blocks of 3x3 convolution, norm, leaky ReLU, dropout.
+        norm_cfg: Normalisation, or None for none.
+        dropout: Dropout probability.
+        symmetric: See :class:`BaseCalibration`.
+        init_cfg: Initialisation config of MMEngine.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        in_channels: int = 3,
+        black_box_classes: int = 0,
+        channels: int = 64,
+        num_blocks: int = 5,
+        norm_cfg: dict | None = {'type': 'BN'},  # noqa: B006
+        dropout: float = 0.1,
+        symmetric: bool = False,
+        init_cfg: dict | list | None = None,
+    ) -> None:
+        super().__init__(num_classes, black_box_classes, symmetric, init_cfg)
+        at_least(1, in_channels=in_channels, channels=channels)
+        at_least(1, num_blocks=num_blocks)
+        widths = [in_channels + black_box_classes] + [channels] * num_blocks
+        blocks = [
+            conv_block(before, after, norm_cfg, dropout)
+            for before, after in pairwise(widths)
+        ]
+        self.layers = nn.Sequential(
+            *blocks, nn.Conv2d(channels, num_classes, 1)
+        )
+
+    def predict_logits(self, x: Tensor) -> Tensor:
+        """Map inputs (B, C + black_box_classes, H, W) to logits."""
+        return self.layers(x)

@@ -1,0 +1,60 @@
+"""Any of MMSeg's models as F."""
+
+from mmseg.models.utils import resize
+from mmseg.registry import MODELS
+from torch import Tensor
+
+from ...utils.errors import UserError
+from .base import BaseCalibration
+
+
+@MODELS.register_module()
+class MMSegCalibration(BaseCalibration):
+    """Any registered MMSeg ``backbone`` and ``decode_head`` as F.
+
+    With a black box, the backbone's ``in_channels`` must count the channels
+    of the image and ``black_box_classes``.
+
+    Args:
+        num_classes: Number of classes, K; handed to the decode head.
+        backbone: Config of the backbone.
+        decode_head: Config of the decode head.
+        neck: Config of a neck in between.
+        black_box_classes: Classes of the black box, 0 without one.
+        symmetric: See :class:`BaseCalibration`.
+        init_cfg: Initialisation config of MMEngine.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        backbone: dict,
+        decode_head: dict,
+        neck: dict | None = None,
+        black_box_classes: int = 0,
+        symmetric: bool = False,
+        init_cfg: dict | list | None = None,
+    ) -> None:
+        super().__init__(num_classes, black_box_classes, symmetric, init_cfg)
+        self.backbone = MODELS.build(backbone)
+        self.neck = None if neck is None else MODELS.build(neck)
+        head = MODELS.build({'num_classes': num_classes, **decode_head})
+        if head.out_channels != num_classes:
+            raise UserError(
+                f'calibration.decode_head has {head.out_channels} output '
+                f'channels: expected num_classes={num_classes}'
+            )
+        self.decode_head = head
+
+    def predict_logits(self, x: Tensor) -> Tensor:
+        """Map inputs (B, C + black_box_classes, H, W) to logits."""
+        features = self.backbone(x)
+        if self.neck is not None:
+            features = self.neck(features)
+        logits = self.decode_head(features)
+        return resize(
+            logits,
+            size=x.shape[2:],
+            mode='bilinear',
+            align_corners=self.decode_head.align_corners,
+        )

@@ -1,0 +1,90 @@
+"""From a batch of the data loader to tensors of one size."""
+
+from typing import Any, NamedTuple
+
+from mmengine.structures import PixelData
+from mmseg.models import SegDataPreProcessor
+from mmseg.registry import MODELS
+from mmseg.structures import SegDataSample
+from torch import Tensor, nn
+
+from ..compat import swaps_channels
+from ..structures import to_input
+
+STOCK = 'SegDataPreProcessor'
+
+
+@MODELS.register_module()
+class StochasticDataPreProcessor(SegDataPreProcessor):
+    """``SegDataPreProcessor`` that pads *every* field of a batch, once.
+
+    Image, drawn label, all annotators' labels and cached predictions of a
+    black box come out at one size. Added pixels are ``seg_pad_val`` in
+    labels; in predictions all classes are equally likely there. In testing,
+    labels stay as they are: metrics compare them at the original size.
+
+    Takes the arguments of ``SegDataPreProcessor``.
+    """
+
+    def forward(self, data: dict, training: bool = False) -> dict[str, Any]:
+        """Normalise, pad and stack a batch.
+
+        Args:
+            data: ``inputs``, B images (C, h, w), and ``data_samples``.
+            training: Whether to pad labels as well.
+
+        Returns:
+            ``inputs`` (B, C, H, W) and ``data_samples``.
+        """
+        data = super().forward(data, training)
+        height, width = data['inputs'].shape[-2:]
+        for sample in data.get('data_samples') or ():
+            if training and 'gt_sem_segs' in sample:
+                self._pad(sample, 'gt_sem_segs', (height, width))
+            if 'black_box_probs' in sample:
+                self._pad(sample, 'black_box_probs', (height, width))
+        return data
+
+    def _pad(
+        self, sample: SegDataSample, key: str, size: tuple[int, int]
+    ) -> None:
+        maps = sample.get(key).data
+        predicted = key == 'black_box_probs'
+        fill = 1 / len(maps) if predicted else self.seg_pad_val
+        mode = 'bilinear' if predicted else 'nearest-exact'
+        padded = to_input(maps, sample.metainfo, size, fill, mode)
+        # A PixelData keeps to one size: a new one takes another.
+        sample.set_field(PixelData(data=padded), key, dtype=PixelData)
+
+
+class InputNorm(NamedTuple):
+    """How images have been normalised.
+
+    Attributes:
+        mean: Mean per channel that was subtracted, None for none.
+        std: Standard deviation per channel that was divided by.
+        swapped: Whether the order of channels was reversed.
+    """
+
+    mean: Tensor | None = None
+    std: Tensor | None = None
+    swapped: bool = False
+
+    @classmethod
+    def of(cls, preprocessor: nn.Module) -> 'InputNorm':
+        """What a data preprocessor, MMSeg's or ours, does to images."""
+        return cls(
+            getattr(preprocessor, 'mean', None),
+            getattr(preprocessor, 'std', None),
+            swaps_channels(preprocessor),
+        )
+
+
+def with_stochastic_preprocessor(cfg: dict | None) -> dict | None:
+    """The config of a preprocessor, MMSeg's own replaced by ours.
+
+    It takes the same arguments and does the same, for more fields.
+    """
+    if cfg is None or cfg.get('type') != STOCK:
+        return cfg
+    return {**cfg, 'type': StochasticDataPreProcessor.__name__}

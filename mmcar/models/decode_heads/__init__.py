@@ -1,0 +1,5 @@
+"""The head of CAR."""
+
+from .car_head import CARHead
+
+__all__ = ['CARHead']

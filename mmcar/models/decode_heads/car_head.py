@@ -1,0 +1,229 @@
+"""What CAR predicts with: black box, calibration net, generator in a row."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from mmengine.model import BaseModule
+from mmengine.runner.checkpoint import _load_checkpoint_with_prefix
+from mmseg.registry import MODELS
+from torch import Tensor, nn
+
+from ...utils.errors import UserError
+from ...utils.weights import load_weights
+from ..calibration_nets.base import BaseCalibration
+from ..parts import build_part
+from ..windows import stitch
+
+Window = tuple[tuple[int, int], tuple[int, int]]
+"""Size and stride of the windows in which F sees a large image."""
+
+
+class CARState(NamedTuple):
+    """All of an image that does not depend on noise.
+
+    Attributes:
+        log_probs: F's log-probabilities (B, K, H, W).
+        prior: The black box's probabilities (B, K_b, H, W), if there is one.
+        features: What the generator encoded.
+    """
+
+    log_probs: Tensor
+    prior: Tensor | None
+    features: Any
+
+
+@MODELS.register_module()
+class CARHead(BaseModule):
+    """Image -> black box -> calibration net F -> generator G.
+
+    F's class probabilities say *how often* a pixel belongs to a class; G turns
+    them and noise into one coherent label map. Gradients of whatever happens
+    to G's samples never reach F.
+
+    Args:
+        num_classes: Number of classes K of the task.
+        generator: Config of G, e.g. ``dict(type='RefinementUNet')``.
+        calibration: Config of F. Without one, the black box's probabilities
+            are taken as they are, which needs a black box of K classes.
+        black_box: Config of B, or None: then F sees the image only.
+        temperature: F's logits are divided by it: one number, or one per
+            class. It belongs to the config; checkpoints do not hold it.
+        align_corners: As in MMSeg's decode heads, used to resize predictions.
+        ignore_index: Id of unlabelled pixels.
+        init_cfg: As in every MMEngine module.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        generator: dict,
+        calibration: dict | None = None,
+        black_box: dict | None = None,
+        temperature: float | Sequence[float] = 1.0,
+        align_corners: bool = False,
+        ignore_index: int = 255,
+        init_cfg: dict | None = None,
+    ) -> None:
+        super().__init__(init_cfg)
+        if num_classes < 2:
+            raise UserError(
+                f'decode_head.num_classes must be at least 2, got '
+                f'{num_classes}: a binary task has two classes here.'
+            )
+        self.num_classes = num_classes
+        self.align_corners = align_corners
+        self.ignore_index = ignore_index
+        self.black_box = MODELS.build(black_box) if black_box else None
+        self.calibration = self._build_calibration(calibration)
+        self.generator = build_part('generator', generator, num_classes)
+        temperatures = self._temperatures(temperature)
+        self.register_buffer('temperature', temperatures, persistent=False)
+
+    def init_weights(self) -> None:
+        """Initialise, and refuse weights of another model that do not fit.
+
+        MMEngine loads what fits of a ``Pretrained`` checkpoint and logs the
+        rest, which would leave that part as random as it was.
+        """
+        super().init_weights()
+        for path, module in self.named_modules():
+            cfg = getattr(module, 'init_cfg', None)
+            prefix = cfg.get('prefix') if isinstance(cfg, dict) else None
+            if not (prefix or '').startswith('decode_head.'):
+                continue
+            weights = _load_checkpoint_with_prefix(
+                prefix, cfg['checkpoint'], map_location='cpu'
+            )
+            load_weights(
+                module,
+                weights,
+                source=f'decode_head.{path}.init_cfg.checkpoint='
+                f'{cfg["checkpoint"]!r} with prefix={prefix!r}',
+                advice='Make the config of this part and that of the '
+                'checkpoint agree.',
+            )
+
+    def _build_calibration(self, cfg: dict | None) -> nn.Module | None:
+        black_box_classes = self.black_box.num_classes if self.black_box else 0
+        if cfg is not None:
+            if self.black_box is not None:
+                cfg = {'black_box_classes': black_box_classes, **cfg}
+            return build_part('calibration', cfg, self.num_classes)
+        if black_box_classes != self.num_classes:
+            raise UserError(
+                'without decode_head.calibration the black box must predict '
+                f'the {self.num_classes} classes of the task, but it has '
+                f'{black_box_classes}: set decode_head.calibration.'
+            )
+        return None
+
+    def _temperatures(self, given: float | Sequence[float]) -> Tensor:
+        """One temperature per class (K,)."""
+        values = torch.tensor(given, dtype=torch.float32)
+        right_shape = values.shape in ((), (self.num_classes,))
+        if not right_shape or not (values > 0).all():
+            raise UserError(
+                f'decode_head.temperature={given!r}: expected a number > 0, '
+                f'or one for each of the {self.num_classes} classes.'
+            )
+        return values.expand(self.num_classes).clone()
+
+    @torch.no_grad()
+    def predict_black_box(
+        self, image: Tensor, data_samples: Sequence | None = None
+    ) -> Tensor | None:
+        """B's probabilities (B, K_b, H, W); None without a black box."""
+        if self.black_box is None:
+            return None
+        return self.black_box(image, data_samples)
+
+    def calibrate(
+        self,
+        image: Tensor,
+        data_samples: Sequence | None = None,
+        prior: Tensor | None = None,
+        window: Window | None = None,
+    ) -> Tensor:
+        """Run F, and B before it unless that has been done.
+
+        Args:
+            image: Normalised images (B, C, H, W).
+            data_samples: Their data samples; some black boxes and nets need
+                them (cached predictions, the known label distribution).
+            prior: B's probabilities (B, K_b, H, W), where they are known.
+            window: In which F sees the image; None: the whole image.
+
+        Returns:
+            F's log-probabilities (B, K, H, W).
+        """
+        if prior is None:
+            prior = self.predict_black_box(image, data_samples)
+        if self.calibration is None:
+            assert prior is not None  # checked when this was built
+            logits = prior.clamp_min(torch.finfo(prior.dtype).tiny).log()
+        elif window and isinstance(self.calibration, BaseCalibration):
+            return self._calibrate_windows(image, prior, *window)
+        else:
+            logits = self.calibration(image, prior, data_samples)
+        return self._scale(logits)
+
+    def _calibrate_windows(
+        self,
+        image: Tensor,
+        prior: Tensor | None,
+        crop: tuple[int, int],
+        stride: tuple[int, int],
+    ) -> Tensor:
+        """F's log-probabilities (B, K, H, W), stitched from windows."""
+        channels = image.shape[1]
+        inputs = image if prior is None else torch.cat((image, prior), dim=1)
+
+        def predict(part: Tensor) -> Tensor:
+            own = None if prior is None else part[:, channels:]
+            logits = self.calibration(part[:, :channels], own)
+            return self._scale(logits).exp()
+
+        probs = stitch(predict, inputs, crop, stride)
+        return probs.clamp_min(torch.finfo(probs.dtype).tiny).log()
+
+    def _scale(self, logits: Tensor) -> Tensor:
+        """Log-probabilities (B, K, H, W) at the head's temperature."""
+        scaled = logits.float() / self.temperature.view(-1, 1, 1)
+        return scaled.log_softmax(dim=1)
+
+    def encode(
+        self,
+        image: Tensor,
+        data_samples: Sequence | None = None,
+        window: Window | None = None,
+    ) -> CARState:
+        """Compute all of a batch that does not depend on noise.
+
+        Args:
+            image: Normalised images (B, C, H, W).
+            data_samples: Their data samples, where a part needs them.
+            window: See :meth:`calibrate`.
+        """
+        prior = self.predict_black_box(image, data_samples)
+        log_probs = self.calibrate(image, data_samples, prior, window)
+        features = self.generator.encode(image, log_probs)
+        return CARState(log_probs, prior, features)
+
+    def forward(
+        self, image: Tensor, z: Tensor, data_samples: Sequence | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Sample label maps.
+
+        Args:
+            image: Normalised images (B, C, H, W).
+            z: Noise (S, B, d).
+            data_samples: Their data samples, where a part needs them.
+
+        Returns:
+            F's log-probabilities (B, K, H, W) and the probabilities of each
+            sample (S, B, K, H, W).
+        """
+        log_probs = self.calibrate(image, data_samples)
+        output = self.generator(image, log_probs.detach(), z)
+        return log_probs, output.results

@@ -1,0 +1,99 @@
+"""Discriminators: image and label map -> realness logits.
+
+None of them normalises: R1 needs double backward, and the logit of an image
+must not depend on the rest of its batch.
+"""
+
+from abc import abstractmethod
+from itertools import pairwise
+
+import torch.nn.functional as F
+from mmcv.cnn import ConvModule
+from mmengine.model import BaseModule
+from torch import Tensor, nn
+
+from ...utils.checks import at_least
+from ...utils.errors import UserError
+
+_SLOPE = 0.2
+
+
+class BaseDiscriminator(BaseModule):
+    """DCGAN's stack of strided convolutions, without batch norm.
+
+    Args:
+        num_classes: Number of classes, K.
+        in_channels: Channels of the image, C.
+        base_channels: Channels of the first convolution, doubled by each.
+        depth: Number of convolutions, each of which halves the size.
+        init_cfg: Initialisation config of MMEngine.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        in_channels: int = 3,
+        base_channels: int = 64,
+        depth: int = 4,
+        init_cfg: dict | list | None = None,
+    ) -> None:
+        super().__init__(init_cfg)
+        at_least(2, num_classes=num_classes)
+        at_least(1, in_channels=in_channels, base_channels=base_channels)
+        at_least(1, depth=depth)
+        self.num_classes = num_classes
+        self.min_size = 2**depth
+        # One convolution over [image, label map], written as a sum: several
+        # samples of an image share the first part.
+        self.conv_image = nn.Conv2d(in_channels, base_channels, 4, 2, 1)
+        self.conv_label = nn.Conv2d(
+            num_classes, base_channels, 4, 2, 1, bias=False
+        )
+        widths = [base_channels * 2**level for level in range(depth)]
+        self.blocks = nn.Sequential(
+            *(
+                ConvModule(
+                    i,
+                    o,
+                    4,
+                    stride=2,
+                    padding=1,
+                    act_cfg={'type': 'LeakyReLU', 'negative_slope': _SLOPE},
+                )
+                for i, o in pairwise(widths)
+            )
+        )
+        self.out_channels = widths[-1]
+
+    @abstractmethod
+    def classify(self, features: Tensor) -> Tensor:
+        """Turn features (N, C, h, w) into logits (N, ...)."""
+
+    def forward(
+        self, image: Tensor, label_map: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
+        """Judge label maps.
+
+        Args:
+            image: Images (B, C, H, W).
+            label_map: One-hot labels or class probabilities (s * B, K, H, W):
+                one map per image, then the next map per image, and so on.
+            mask: 1 where pixels count, 0 where no map may carry a signal
+                (B, 1, H, W).
+
+        Returns:
+            Logits (s * B,), or (s * B, h, w) of patches.
+        """
+        if min(image.shape[-2:]) < self.min_size:
+            raise UserError(
+                f'image of {tuple(image.shape[-2:])} pixels: a discriminator '
+                f'of this depth needs at least {self.min_size} per side; '
+                'lower depth'
+            )
+        per_image = (-1, len(image))
+        if mask is not None:
+            label_map = label_map.unflatten(0, per_image) * mask
+            label_map = label_map.flatten(0, 1)
+        x = self.conv_label(label_map).unflatten(0, per_image)
+        x = F.leaky_relu(x + self.conv_image(image), _SLOPE, inplace=True)
+        return self.classify(self.blocks(x.flatten(0, 1)))

@@ -1,0 +1,28 @@
+"""A discriminator of overlapping patches."""
+
+from mmseg.registry import MODELS
+from torch import Tensor, nn
+
+from .base import BaseDiscriminator
+
+
+@MODELS.register_module()
+class PatchDiscriminator(BaseDiscriminator):
+    """One logit per overlapping patch; arguments as in the base class."""
+
+    def __init__(
+        self,
+        num_classes: int,
+        in_channels: int = 3,
+        base_channels: int = 64,
+        depth: int = 3,
+        init_cfg: dict | list | None = None,
+    ) -> None:
+        super().__init__(
+            num_classes, in_channels, base_channels, depth, init_cfg
+        )
+        self.logit = nn.Conv2d(self.out_channels, 1, 3, padding=1)
+
+    def classify(self, features: Tensor) -> Tensor:
+        """Turn features (N, C, h, w) into logits (N, h, w)."""
+        return self.logit(features).squeeze(1)

@@ -1,0 +1,160 @@
+"""Generators: image, F's log-probabilities and noise -> coherent label maps.
+
+Shapes: B images, K classes, S samples per image, d numbers of noise.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+from mmengine.model import BaseModule
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.utils.checkpoint import checkpoint
+
+from ...utils.checks import at_least
+from ...utils.errors import UserError
+
+Consumer = Callable[[Tensor], tuple[Tensor, ...]]
+
+
+class GeneratorOutput(NamedTuple):
+    """What a generator returns.
+
+    Attributes:
+        results: Probabilities (S, B, K, H, W), or what ``consume`` returned
+            for each chunk of samples.
+        posterior: Mean and log-variance (B, d) of a latent code, or None.
+    """
+
+    results: Tensor | list[tuple[Tensor, ...]]
+    posterior: tuple[Tensor, Tensor] | None
+
+
+class BaseGenerator(BaseModule):
+    """Encodes an image once and decodes it once per noise vector.
+
+    Args:
+        noise_size: Length d of the noise vectors.
+        temperature: Divides the logits; 0 makes samples one-hot.
+        init_cfg: Initialisation config of MMEngine.
+
+    Attributes:
+        needs_calibration: Whether samples depend on F. Else F does not run
+            while G is trained, unless a loss needs it.
+    """
+
+    needs_calibration = True
+
+    def __init__(
+        self,
+        noise_size: int,
+        temperature: float = 1.0,
+        init_cfg: dict | list | None = None,
+    ) -> None:
+        super().__init__(init_cfg)
+        at_least(1, noise_size=noise_size)
+        if temperature < 0:
+            raise UserError(f'temperature={temperature!r}: expected >= 0')
+        self.noise_size = noise_size
+        self.temperature = temperature
+
+    @abstractmethod
+    def encode(self, image: Tensor, log_probs: Tensor) -> Any:
+        """Compute all that does not depend on noise.
+
+        Args:
+            image: Images (B, C, H, W).
+            log_probs: F's log-probabilities (B, K, H, W).
+
+        Returns:
+            Features, for ``decode`` and ``posterior``.
+        """
+
+    @abstractmethod
+    def decode(self, features: Any, z: Tensor) -> Tensor:
+        """Return logits (s, B, K, H, W), before the temperature."""
+
+    def sample(self, features: Any, z: Tensor) -> Tensor:
+        """Return probabilities (s, B, K, H, W) for noise ``z`` (s, B, d)."""
+        logits = self.decode(features, z).float()  # also under autocast
+        if self.temperature == 0:
+            best = logits.argmax(dim=2, keepdim=True)
+            return torch.zeros_like(logits).scatter_(2, best, 1.0)
+        if self.temperature != 1:
+            logits = logits / self.temperature
+        return logits.softmax(dim=2)
+
+    @property
+    def independent_samples(self) -> bool:
+        """Whether training a chunk of samples equals training all at once.
+
+        Batch norm in the decoder would take each chunk for a batch.
+        """
+        norms = (_BatchNorm, nn.SyncBatchNorm)
+        return not any(isinstance(m, norms) for m in self.modules())
+
+    @property
+    def one_hot(self) -> bool:
+        """Whether samples are label maps in the form of probabilities."""
+        return self.temperature == 0
+
+    def sample_labels(self, features: Any, z: Tensor) -> Tensor:
+        """Return label maps (s, B, H, W) for noise ``z`` (s, B, d)."""
+        return self.decode(features, z).argmax(dim=2)
+
+    def posterior(self, features: Any) -> tuple[Tensor, Tensor] | None:
+        """Return mean and log-variance (B, d) of the latent code, if any."""
+        return None
+
+    def forward(
+        self,
+        image: Tensor,
+        log_probs: Tensor,
+        z: Tensor,
+        consume: Consumer | None = None,
+        chunk_size: int | None = None,
+    ) -> GeneratorOutput:
+        """Sample label maps.
+
+        With ``consume`` and ``chunk_size`` the samples are decoded and
+        consumed chunk by chunk, and their activations computed again in the
+        backward pass: memory holds one chunk, whatever S. What is called
+        must not depend on the other samples (as batch norm does) nor keep
+        statistics.
+
+        Args:
+            image: Images (B, C, H, W).
+            log_probs: F's log-probabilities (B, K, H, W).
+            z: Standard normal noise (S, B, d).
+            consume: Reduces probabilities (s, B, K, H, W) of s samples to a
+                tuple of tensors, which is all that is kept of them.
+            chunk_size: Samples per chunk; None: all at once.
+
+        Returns:
+            Probabilities, or the list of what ``consume`` returned, and the
+            posterior of the latent code.
+        """
+        if z.shape[1:] != (len(image), self.noise_size):
+            raise UserError(
+                f'noise of shape {tuple(z.shape)}: expected (samples, '
+                f'{len(image)} images, noise_size={self.noise_size})'
+            )
+        features = self.encode(image, log_probs)
+        posterior = self.posterior(features)
+        if consume is None:
+            return GeneratorOutput(self.sample(features, z), posterior)
+        if chunk_size is None:
+            results = [consume(self.sample(features, z))]
+            return GeneratorOutput(results, posterior)
+        at_least(1, chunk_size=chunk_size)
+
+        def run(chunk: Tensor) -> tuple[Tensor, ...]:
+            return consume(self.sample(features, chunk))
+
+        if torch.is_grad_enabled():
+            run = partial(checkpoint, run, use_reentrant=False)
+        results = [run(chunk) for chunk in z.split(chunk_size)]
+        return GeneratorOutput(results, posterior)

@@ -1,0 +1,56 @@
+"""The sampler that needs no training."""
+
+from mmseg.registry import MODELS
+from torch import Tensor
+
+from ..gumbel import SharedGumbel
+from .base import BaseGenerator
+
+
+@MODELS.register_module()
+class GumbelSampler(BaseGenerator):
+    """Exact, coherent draws from F without any training.
+
+    Every sample is ``argmax_k (log F_k + g_k)`` with Gumbel noise shared
+    between pixels (:class:`SharedGumbel`), so the frequency of a class at a
+    pixel is F's probability.
+
+    Args:
+        num_classes: Number of classes, K.
+        correlation_length: None for one number per class and image, or the
+            correlation length in pixels of a smooth field.
+        num_features: Waves that make up a field.
+        common: Share of a field's variance that all pixels have in common.
+        temperature: 0 gives one-hot maps; above, a softmax around the same
+            argmax, whose *mean* is F only in the limit.
+        init_cfg: Initialisation config of MMEngine.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        correlation_length: float | None = None,
+        num_features: int = 32,
+        common: float = 0.0,
+        temperature: float = 0.0,
+        init_cfg: dict | list | None = None,
+    ) -> None:
+        gumbel = SharedGumbel(
+            num_classes, correlation_length, num_features, common
+        )
+        super().__init__(gumbel.noise_size, temperature, init_cfg)
+        self.num_classes = num_classes
+        self.gumbel = gumbel
+
+    @property
+    def independent_samples(self) -> bool:
+        """Always: nothing but noise is added per sample."""
+        return True
+
+    def encode(self, image: Tensor, log_probs: Tensor) -> Tensor:
+        """Return ``log_probs`` (B, K, H, W): there is nothing to encode."""
+        return log_probs
+
+    def decode(self, features: Tensor, z: Tensor) -> Tensor:
+        """Return perturbed log-probabilities (s, B, K, H, W)."""
+        return features + self.gumbel(z, features.shape[-2:])

@@ -1,0 +1,272 @@
+"""The paper's generator: a U-Net with noise in its decoder.
+
+Noise enters in the decoder only, so the encoder, the skip connections and
+the first decoder block up to its noise run once per image.
+"""
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from mmcv.cnn import ConvModule, build_norm_layer
+from mmseg.registry import MODELS
+from torch import Tensor, nn
+
+from ...utils.checks import at_least, one_of, positive
+from ...utils.errors import UserError
+from ..gumbel import SharedGumbel
+from .base import BaseGenerator
+
+_SLOPE = 0.2
+
+
+class UNetFeatures(NamedTuple):
+    """What the decoder needs of an image, all of it computed once.
+
+    Attributes:
+        log_probs: F's log-probabilities (B, K, H, W).
+        base: Features of the first up block, before its noise.
+        skips: Contributions of the skip connections to the other up blocks.
+        mean: Mean (B, d) of the latent code, if there is one.
+        logvar: Log-variance (B, d) of the latent code, if there is one.
+    """
+
+    log_probs: Tensor
+    base: Tensor
+    skips: list[Tensor]
+    mean: Tensor | None = None
+    logvar: Tensor | None = None
+
+
+class UpBlock(nn.Module):
+    """Upsample, merge with a skip connection, scale and shift by noise.
+
+    The convolution over [upsampled, skip] is written as the sum of two, so
+    that the part of the skip runs once per image instead of per sample.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        skip_channels: int,
+        out_channels: int,
+        noise_size: int,
+        norm_cfg: dict | None,
+        dropout: float,
+        film: str,
+        upsample: str,
+    ) -> None:
+        super().__init__()
+        self.resize = upsample == 'resize'
+        if self.resize:
+            self.up = nn.Conv2d(in_channels, out_channels, 1)
+        else:
+            self.up = nn.ConvTranspose2d(in_channels, out_channels, 2, 2)
+        self.conv = nn.Conv2d(
+            out_channels, out_channels, 3, padding=1, bias=False
+        )
+        self.conv_skip = nn.Conv2d(
+            skip_channels, out_channels, 3, padding=1, bias=norm_cfg is None
+        )
+        self.norm = nn.Identity()
+        if norm_cfg is not None:
+            self.norm = build_norm_layer(norm_cfg, out_channels)[1]
+        # Two linear layers in one: scale and shift.
+        self.film = nn.Linear(noise_size, 2 * out_channels)
+        self.scale_offset = 1.0 if film == 'residual' else 0.0
+        self.dropout = dropout
+        self._init_convs()
+
+    def _init_convs(self) -> None:
+        """Keep the variance of features; noise fades without it or norm."""
+        nn.init.normal_(self.up.weight, std=self.up.in_channels**-0.5)
+        for conv in (self.conv, self.conv_skip):
+            nn.init.kaiming_normal_(conv.weight, a=_SLOPE)
+            conv.weight.data.mul_(0.5**0.5)  # the two are added
+
+    def merge(self, x: Tensor, skip: Tensor) -> Tensor:
+        """Upsample and add the convolved skip connection.
+
+        Args:
+            x: Features (s * B, C, h, w) of the block before.
+            skip: ``conv_skip`` of the skip connection (B, C', h', w').
+
+        Returns:
+            Normalised features (s, B, C', h', w').
+        """
+        x, size = self.up(x), skip.shape[-2:]
+        if self.resize:
+            x = F.interpolate(x, size, mode='bilinear', align_corners=False)
+        else:
+            x = x[..., : size[0], : size[1]]  # odd sizes
+        x = self.conv(x).unflatten(0, (-1, len(skip))) + skip
+        return self.norm(x.flatten(0, 1)).unflatten(0, (-1, len(skip)))
+
+    def modulate(self, x: Tensor, z: Tensor) -> Tensor:
+        """Let the noise in.
+
+        Args:
+            x: Features (s or 1, B, C, h, w).
+            z: Noise (s, B, d).
+
+        Returns:
+            Features (s * B, C, h, w).
+        """
+        scale, shift = self.film(z)[..., None, None].chunk(2, dim=2)
+        x = (x * (scale + self.scale_offset)).add_(shift)
+        x = F.leaky_relu(x, _SLOPE, inplace=True)
+        if self.training and self.dropout > 0:
+            x = F.dropout(x, self.dropout)
+        return x.flatten(0, 1)
+
+
+@MODELS.register_module()
+class RefinementUNet(BaseGenerator):
+    """The paper's generator: a U-Net with noise at every up block.
+
+    Defaults are the paper's. Any image size is accepted.
+
+    Args:
+        num_classes: Number of classes, K.
+        in_channels: Channels of the image, C.
+        noise_size: Length of the noise that scales and shifts features.
+        base_channels: Channels of the first level, doubled per level.
+        depth: Number of down blocks and of up blocks.
+        norm_cfg: Normalisation, or None for none.
+        dropout: Dropout probability in every block.
+        film: 'affine': features * scale + shift; 'residual':
+            features * (1 + scale) + shift.
+        upsample: 'deconv': transposed convolution; 'resize': bilinear, free
+            of checkerboard patterns.
+        residual: Whether logits are added to log F. They are zero at first.
+        gumbel: Arguments of :class:`SharedGumbel` but ``num_classes``, to add
+            shared Gumbel noise to log F as well (implies ``residual``). It
+            takes the first numbers of the noise vectors, whose length
+            ``self.noise_size`` grows by its own.
+        temperature: Divides the logits. With ``gumbel``, samples average to
+            F at the start only if it is small (e.g. 0.1).
+        init_cfg: Initialisation config of MMEngine.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        in_channels: int = 3,
+        noise_size: int = 8,
+        base_channels: int = 32,
+        depth: int = 4,
+        norm_cfg: dict | None = {'type': 'BN'},  # noqa: B006
+        dropout: float = 0.1,
+        film: str = 'affine',
+        upsample: str = 'deconv',
+        residual: bool = False,
+        gumbel: dict | None = None,
+        temperature: float = 1.0,
+        init_cfg: dict | list | None = None,
+    ) -> None:
+        at_least(2, num_classes=num_classes)
+        at_least(1, noise_size=noise_size, in_channels=in_channels)
+        at_least(1, base_channels=base_channels, depth=depth)
+        one_of(('affine', 'residual'), film=film)
+        one_of(('deconv', 'resize'), upsample=upsample)
+        if not 0 <= dropout < 1:
+            raise UserError(f'dropout={dropout!r}: expected 0 <= dropout < 1')
+        positive(temperature=temperature)
+        shared = None
+        if gumbel is not None:
+            shared = SharedGumbel(num_classes, **gumbel)
+        gumbel_size = shared.noise_size if shared else 0
+        super().__init__(gumbel_size + noise_size, temperature, init_cfg)
+        self.num_classes = num_classes
+        self.residual = residual or shared is not None
+        self.gumbel = shared
+
+        inputs = in_channels + num_classes
+        widths = [base_channels * 2**level for level in range(depth)]
+        self.down = nn.ModuleList(
+            _down_block(i, o, norm_cfg, dropout)
+            for i, o in zip([inputs, *widths[:-1]], widths, strict=True)
+        )
+        # From the deepest level up; the last skip connection is the input.
+        outs = [*widths[:-1][::-1], base_channels]
+        self.up = nn.ModuleList(
+            UpBlock(i, s, o, noise_size, norm_cfg, dropout, film, upsample)
+            for i, s, o in zip(
+                [widths[-1], *outs[:-1]],
+                [*widths[:-1][::-1], inputs],
+                outs,
+                strict=True,
+            )
+        )
+        self.code = self._build_code(widths[-1], noise_size)
+        self.logits = nn.Conv2d(base_channels, num_classes, 1)
+        if self.residual:
+            nn.init.zeros_(self.logits.weight)
+            nn.init.zeros_(self.logits.bias)
+
+    def encode(self, image: Tensor, log_probs: Tensor) -> UNetFeatures:
+        """Run encoder, skip connections and the start of the first up block.
+
+        Args:
+            image: Images (B, C, H, W).
+            log_probs: F's log-probabilities (B, K, H, W).
+
+        Returns:
+            Features, see :class:`UNetFeatures`.
+        """
+        return self._encode(image, log_probs)[0]
+
+    def decode(self, features: UNetFeatures, z: Tensor) -> Tensor:
+        """Return logits (s, B, K, H, W) for noise ``z`` (s, B, d)."""
+        log_probs = features.log_probs
+        gumbel = None
+        if self.gumbel is not None:
+            own = self.gumbel.noise_size
+            gumbel = self.gumbel(z[..., :own], log_probs.shape[-2:])
+            z = z[..., own:]
+        z = self._latent(features, z)
+        x = self.up[0].modulate(features.base[None], z)
+        for block, skip in zip(self.up[1:], features.skips, strict=True):
+            x = block.modulate(block.merge(x, skip), z)
+        logits = self.logits(x).unflatten(0, z.shape[:2])
+        if self.residual:
+            logits = logits + log_probs
+        return logits if gumbel is None else logits + gumbel
+
+    def _encode(
+        self, image: Tensor, log_probs: Tensor
+    ) -> tuple[UNetFeatures, Tensor]:
+        """Return the features and the deepest level (B, C, h, w)."""
+        levels = [torch.cat((image, log_probs.exp()), dim=1)]
+        for block in self.down:
+            levels.append(block(levels[-1]))
+        bottom = levels.pop()
+        skips = [
+            block.conv_skip(level)
+            for block, level in zip(self.up, levels[::-1], strict=True)
+        ]
+        base = self.up[0].merge(bottom, skips[0])[0]
+        return UNetFeatures(log_probs, base, skips[1:]), bottom
+
+    def _build_code(self, channels: int, noise_size: int) -> nn.Module | None:
+        """Build what turns the deepest level into a latent code."""
+        return None
+
+    def _latent(self, features: UNetFeatures, z: Tensor) -> Tensor:
+        """Return what scales and shifts features (s, B, d): the noise."""
+        return z
+
+
+def _down_block(
+    in_channels: int, out_channels: int, norm_cfg: dict | None, dropout: float
+) -> nn.Sequential:
+    block = ConvModule(
+        in_channels,
+        out_channels,
+        3,
+        stride=2,
+        padding=1,
+        norm_cfg=norm_cfg,
+        act_cfg={'type': 'LeakyReLU', 'negative_slope': _SLOPE},
+    )
+    return nn.Sequential(block, nn.Dropout(dropout))

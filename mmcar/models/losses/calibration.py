@@ -1,0 +1,135 @@
+"""The loss that ties the mean of G's samples to F."""
+
+from mmseg.registry import MODELS
+from torch import Tensor
+
+from ...utils.checks import one_of
+from ...utils.errors import UserError
+from .base import BaseLoss, SampleBatch, keep_from_zero, masked_mean
+
+DIVERGENCES = ('reverse_kl', 'forward_kl', 'js', 'squared_error')
+
+
+def _kl(p: Tensor, q: Tensor) -> Tensor:
+    return (p * (p.log() - q.log())).sum(1)
+
+
+def pixel_divergence(
+    mean: Tensor,
+    target_probs: Tensor,
+    divergence: str = 'reverse_kl',
+    eps: float = 1e-3,
+) -> Tensor:
+    """Divergence of the sample mean from the target at every pixel.
+
+    ``reverse_kl`` is KL(mean || target), ``forward_kl`` KL(target || mean),
+    ``js`` the Jensen-Shannon divergence (natural logarithms), and
+    ``squared_error`` half the squared distance, which is not restricted to
+    probabilities and not touched by ``eps``.
+
+    Args:
+        mean: (B, K, ...).
+        target_probs: (B, K, ...).
+        divergence: One of ``DIVERGENCES``.
+        eps: Both arguments are kept this far away from zero.
+
+    Returns:
+        (B, ...), summed over classes.
+    """
+    one_of(DIVERGENCES, divergence=divergence)
+    if divergence == 'squared_error':
+        return 0.5 * (mean - target_probs).square().sum(1)
+    p = keep_from_zero(mean, eps)
+    q = keep_from_zero(target_probs, eps)
+    if divergence == 'reverse_kl':
+        return _kl(p, q)
+    if divergence == 'forward_kl':
+        return _kl(q, p)
+    middle = (p + q) / 2
+    return (_kl(p, middle) + _kl(q, middle)) / 2
+
+
+def calibration_loss(
+    mean: Tensor,
+    target_probs: Tensor,
+    divergence: str = 'reverse_kl',
+    mask: Tensor | None = None,
+    eps: float = 1e-3,
+) -> Tensor:
+    """Mean over the unmasked pixels of `pixel_divergence`.
+
+    Args:
+        mean: Sample mean, (B, K, ...); the *first* argument of reverse KL.
+        target_probs: Probabilities of F, (B, K, ...).
+        divergence: One of ``DIVERGENCES``.
+        mask: (B, ...) bool, True where pixels count; None for all.
+        eps: Both arguments are kept this far away from zero.
+    """
+    values = pixel_divergence(mean, target_probs, divergence, eps)
+    return masked_mean(values, mask)
+
+
+@MODELS.register_module()
+class CalibrationLoss(BaseLoss):
+    """Pulls the mean of G's samples towards F; F gets no gradient.
+
+    Args:
+        divergence: 'reverse_kl' (the paper's), 'forward_kl', 'js' or
+            'squared_error'.
+        eps: Probabilities are kept this far away from zero.
+        loss_weight: Weight in G's loss.
+        ignore_index: Pixels with this label are left out.
+        unbiased: For 'squared_error' only. The error of a mean of M samples
+            is too large by the samples' variance / M, which for small M
+            rewards samples that do not vary. Subtracting the variance
+            estimated from the same samples leaves an unbiased estimate of
+            the error of the expected sample. It assumes *independent* noise:
+            the mean over low-discrepancy noise has less variance already.
+        loss_name: Name in the log.
+    """
+
+    loss_name = 'loss_cal'
+    needs = frozenset(('log_probs',))
+
+    def __init__(
+        self,
+        divergence: str = 'reverse_kl',
+        eps: float = 1e-3,
+        loss_weight: float = 5.0,
+        ignore_index: int = 255,
+        unbiased: bool = False,
+        loss_name: str | None = None,
+    ) -> None:
+        super().__init__(loss_weight, ignore_index, loss_name)
+        one_of(DIVERGENCES, divergence=divergence)
+        if unbiased and divergence != 'squared_error':
+            raise UserError(
+                f"unbiased=True needs divergence='squared_error', not "
+                f'{divergence!r}: no unbiased estimate of it exists.'
+            )
+        self.divergence = divergence
+        self.eps = eps
+        self.unbiased = unbiased
+        if unbiased:
+            self.needs = frozenset(('log_probs', 'samples'))
+
+    def forward(self, batch: SampleBatch) -> Tensor:
+        """Return the weighted loss, a scalar."""
+        mask = self.mask(batch)
+        loss = calibration_loss(
+            batch.mean,
+            batch.require('log_probs', self).detach().exp(),
+            self.divergence,
+            mask,
+            self.eps,
+        )
+        if self.unbiased:
+            samples = batch.require('samples', self)
+            if len(samples) < 2:
+                raise UserError(
+                    'CalibrationLoss(unbiased=True) needs at least 2 samples '
+                    f'per image, got {len(samples)}.'
+                )
+            variance = samples.var(0).sum(1) / len(samples)  # (B, H, W)
+            loss = loss - 0.5 * masked_mean(variance, mask)
+        return self.loss_weight * loss

@@ -1,0 +1,226 @@
+"""Energy distance between G's samples and the annotators, to be minimised."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from mmseg.registry import MODELS
+from torch import Tensor
+
+from ...utils.errors import UserError
+from .base import BaseLoss, SampleBatch
+
+
+def _pair_distance(inter: Tensor, total: Tensor, smooth: float) -> Tensor:
+    """Jaccard distance, averaged over the last dimension (classes).
+
+    Args:
+        inter: Sum of minima of each pair, (..., C).
+        total: Sum of both maps of each pair, (..., C).
+        smooth: Weight of an imaginary pixel that is on in every map.
+    """
+    union = total - inter
+    # An empty union needs no special case unless smooth is 0.
+    tiny = torch.finfo(inter.dtype).tiny
+    return (1 - (inter + smooth + tiny) / (union + smooth + tiny)).mean(-1)
+
+
+def sample_label_distance(
+    samples: Tensor, onehot: Tensor, valid: Tensor, smooth: float = 0.0
+) -> Tensor:
+    """Soft Jaccard distance of every sample to every label.
+
+    Args:
+        samples: (M, B, C, P) in [0, 1].
+        onehot: (B, A, C, P), zero or one.
+        valid: (B, A, P), zero where a label ignores the pixel.
+        smooth: See `_pair_distance`.
+
+    Returns:
+        (B, M, A).
+    """
+    onehot = onehot * valid.unsqueeze(2)
+    # A label is zero or one, so the minimum is the product.
+    inter = torch.einsum('mbcp,bacp->bmac', samples, onehot)
+    mass = torch.einsum('mbcp,bap->bmac', samples, valid)
+    return _pair_distance(inter, mass + onehot.sum(-1).unsqueeze(1), smooth)
+
+
+def sample_sample_distance(
+    samples: Tensor, valid: Tensor, smooth: float = 0.0
+) -> Tensor:
+    """Soft Jaccard distance of every sample to every sample.
+
+    Args:
+        samples: (M, B, C, P) in [0, 1].
+        valid: (B, P), zero where every label ignores the pixel.
+        smooth: See `_pair_distance`.
+
+    Returns:
+        (B, M, M).
+    """
+    maps = (samples * valid.unsqueeze(1)).permute(1, 2, 0, 3)  # (B, C, M, P)
+    mass = maps.sum(-1)
+    total = mass.unsqueeze(-1) + mass.unsqueeze(-2)  # (B, C, M, M)
+    # min(a, b) = (a + b - |a - b|) / 2: the L1 distance of all pairs needs
+    # no (M, M, P) tensor, neither forward nor backward.
+    inter = (total - torch.cdist(maps, maps, p=1)) / 2
+    return _pair_distance(inter.movedim(1, -1), total.movedim(1, -1), smooth)
+
+
+def class_maps(
+    samples: Tensor,
+    labels: Tensor,
+    classes: Sequence[int] | None,
+    ignore_index: int,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Maps of the chosen classes, in the form that the distances take.
+
+    Args:
+        samples: Probabilities, (M, B, K, H, W).
+        labels: (B, A, H, W) integer.
+        classes: The C chosen classes; None for all.
+        ignore_index: Id of ignored pixels.
+
+    Returns:
+        Samples (M, B, C, P), labels as zeros and ones (B, A, C, P), and ones
+        (B, A, P) where a label does not ignore the pixel.
+    """
+    maps = samples.flatten(3)
+    index = torch.arange(samples.shape[2], device=samples.device)
+    if classes is not None:
+        index = index[list(classes)]
+        maps = maps.index_select(2, index)
+    labels = labels.flatten(2)  # (B, A, P)
+    onehot = (labels.unsqueeze(2) == index.view(-1, 1)).to(maps.dtype)
+    valid = (labels != ignore_index).to(maps.dtype)
+    return maps, onehot, valid
+
+
+def energy_loss(
+    samples: Tensor,
+    labels: Tensor,
+    classes: Sequence[int] | None = None,
+    label_weights: Tensor | None = None,
+    ignore_index: int = 255,
+    smooth: float = 1.0,
+    unbiased: bool = True,
+) -> Tensor:
+    """2 E d(s, y) - E d(s, s') over all labels and all pairs of samples.
+
+    Args:
+        samples: Probabilities, (M, B, K, H, W), M >= 2.
+        labels: (B, A, H, W) integer. A label's ignored pixels are masked in
+            its pairs, those that every label ignores in sample pairs. A map
+            of ignored pixels only is no label.
+        classes: Classes whose distance is averaged; None for all.
+        label_weights: (B, A), need not sum to 1; None for equal ones.
+        ignore_index: Id of ignored pixels.
+        smooth: Weight of an imaginary pixel that is on in every map.
+        unbiased: Leave out the pairs of a sample with itself.
+
+    Returns:
+        Mean over the images that have a label, a scalar.
+    """
+    num_samples = len(samples)
+    if num_samples < 2:
+        raise UserError(
+            f'The energy loss needs at least 2 samples per image to compare '
+            f'with each other, got {num_samples}.'
+        )
+    maps, onehot, valid = class_maps(samples, labels, classes, ignore_index)
+    weights = valid.amax(-1)  # (B, A)
+    if label_weights is not None:
+        weights = weights * label_weights
+    weight_sum = weights.sum(1, keepdim=True)
+    weights = weights / weight_sum.clamp(min=torch.finfo(maps.dtype).tiny)
+
+    to_labels = sample_label_distance(maps, onehot, valid, smooth)
+    to_labels = (to_labels.mean(1) * weights).sum(1)  # (B,)
+    among = sample_sample_distance(maps, valid.amax(1), smooth)
+    # The diagonal is zero: leaving it out only changes the count.
+    num_pairs = num_samples * (num_samples - int(unbiased))
+    among = among.sum((1, 2)) / num_pairs
+    counted = (weight_sum.squeeze(1) > 0).to(maps.dtype)
+    loss = (2 * to_labels - among) * counted
+    return loss.sum() / counted.sum().clamp(min=1)
+
+
+class SoftIoULoss(BaseLoss):
+    """A loss of G on the soft IoU of its samples.
+
+    Args:
+        loss_weight: Weight in G's loss.
+        classes: Classes whose distance is averaged; None for all. (1,) for
+            foreground against background.
+        ignore_index: Pixels with this label are left out.
+        smooth: Weight of an imaginary pixel that is on in every map.
+        loss_name: Name in the log.
+    """
+
+    needs = frozenset(('samples',))
+
+    def __init__(
+        self,
+        loss_weight: float = 10.0,
+        classes: Sequence[int] | None = None,
+        ignore_index: int = 255,
+        smooth: float = 1.0,
+        loss_name: str | None = None,
+    ) -> None:
+        super().__init__(loss_weight, ignore_index, loss_name)
+        if smooth < 0:
+            raise UserError(f'smooth={smooth}: expected a value >= 0.')
+        self.classes = classes
+        self.smooth = smooth
+
+
+@MODELS.register_module()
+class EnergyLoss(SoftIoULoss):
+    """Energy distance with soft IoU: GED itself, made differentiable.
+
+    d(a, b) = 1 - sum min(a, b) / sum max(a, b), the weighted Jaccard (Ruzicka)
+    distance: 1 - IoU for label maps, and of negative type for all maps in
+    [0, 1], so that the loss is a proper score: its expectation is smallest
+    where samples and labels have the same distribution. The popular form with
+    products, sum ab / sum (a + b - ab), agrees with it wherever one map is
+    binary, hence in every sample-label pair, and has the same gradient there;
+    but it gives a soft map a positive distance to itself, so that in the
+    sample-sample term it would reward blur in place of diversity.
+
+    The labels' distance to each other is constant and dropped.
+
+    ``smooth`` adds one imaginary pixel of that weight, on in every map. It
+    keeps the distance of negative type, and makes it continuous at empty
+    maps: without it, a class absent from the label costs the same for a
+    probability mass of 1e-6 as for the whole image.
+
+    Args:
+        unbiased: Leave out the pairs of a sample with itself: unbiased for
+            independent noise. Low-discrepancy samples avoid each other, so
+            that the truth lies between both settings; keeping those pairs
+            costs diversity (see the results page).
+        kwargs: See :class:`SoftIoULoss`.
+    """
+
+    loss_name = 'loss_energy'
+
+    def __init__(self, unbiased: bool = True, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.unbiased = unbiased
+
+    def forward(self, batch: SampleBatch) -> Tensor:
+        """Return the weighted loss, a scalar.
+
+        Without ``labels`` the drawn label is the only one of its image.
+        """
+        weights = None if batch.labels is None else batch.label_weights
+        return self.loss_weight * energy_loss(
+            batch.require('samples', self),
+            batch.all_labels,
+            self.classes,
+            weights,
+            self.ignore_index,
+            self.smooth,
+            self.unbiased,
+        )

@@ -1,0 +1,100 @@
+"""Losses that ask for a label's likelihood under G's samples."""
+
+from mmseg.registry import MODELS
+from torch import Tensor
+
+from .base import BaseLoss, SampleBatch, keep_from_zero
+from .pixel import label_cross_entropy
+
+
+def sample_cross_entropy(
+    samples: Tensor, label: Tensor, ignore_index: int = 255, eps: float = 1e-6
+) -> Tensor:
+    """Cross entropy of every sample with the label, averaged.
+
+    Args:
+        samples: Probabilities, (M, B, K, H, W).
+        label: (B, H, W) integer.
+        ignore_index: Pixels with this label do not count.
+        eps: Probabilities are kept this far away from zero.
+    """
+    log_probs = keep_from_zero(samples.flatten(0, 1), eps).log()
+    labels = label.expand(len(samples), *label.shape).flatten(0, 1)
+    return label_cross_entropy(log_probs, labels, ignore_index=ignore_index)
+
+
+def standard_normal_kl(mean: Tensor, logvar: Tensor) -> Tensor:
+    """KL(N(mean, exp(logvar)) || N(0, I)), (B, d) each -> (B,)."""
+    return 0.5 * (mean.square() + logvar.exp() - 1 - logvar).sum(1)
+
+
+@MODELS.register_module()
+class SampleCrossEntropy(BaseLoss):
+    """Cross entropy of each of G's samples with the drawn label.
+
+    In place of the calibration loss it makes the control that loses its
+    diversity: every sample is pulled towards every label.
+
+    Args:
+        loss_weight: Weight in G's loss.
+        ignore_index: Pixels with this label are left out.
+        eps: Probabilities are kept this far away from zero.
+        loss_name: Name in the log.
+    """
+
+    loss_name = 'loss_sample_ce'
+    needs = frozenset(('samples',))
+
+    def __init__(
+        self,
+        loss_weight: float = 5.0,
+        ignore_index: int = 255,
+        eps: float = 1e-6,
+        loss_name: str | None = None,
+    ) -> None:
+        super().__init__(loss_weight, ignore_index, loss_name)
+        self.eps = eps
+
+    def forward(self, batch: SampleBatch) -> Tensor:
+        """Return the weighted loss, a scalar."""
+        return self.loss_weight * sample_cross_entropy(
+            batch.require('samples', self),
+            batch.label,
+            self.ignore_index,
+            self.eps,
+        )
+
+
+@MODELS.register_module()
+class ELBOLoss(SampleCrossEntropy):
+    """Negative ELBO: cross entropy + beta * KL(posterior || N(0, I)).
+
+    The cross entropy is the mean over pixels, the KL the sum over the latent
+    dimensions and the mean over images.
+
+    Args:
+        beta: Weight of the KL term.
+        loss_weight: Weight of the whole in G's loss.
+        ignore_index: Pixels with this label are left out.
+        eps: Probabilities are kept this far away from zero.
+        loss_name: Name in the log.
+    """
+
+    loss_name = 'loss_elbo'
+
+    def __init__(
+        self,
+        beta: float = 1.0,
+        loss_weight: float = 5.0,
+        ignore_index: int = 255,
+        eps: float = 1e-6,
+        loss_name: str | None = None,
+    ) -> None:
+        super().__init__(loss_weight, ignore_index, eps, loss_name)
+        self.beta = beta
+
+    def forward(self, batch: SampleBatch) -> Tensor:
+        """Return the weighted loss, a scalar."""
+        mean, logvar = batch.require('posterior', self)
+        kl = standard_normal_kl(mean, logvar).mean()
+        return super().forward(batch) + self.loss_weight * self.beta * kl

@@ -1,0 +1,180 @@
+"""What F learns from: losses of every pixel's class probabilities."""
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from mmseg.registry import MODELS
+from torch import Tensor, nn
+
+from ...utils.errors import UserError
+from .base import BaseLoss, distinct_names, full_precision, masked_mean
+
+
+def label_cross_entropy(
+    log_probs: Tensor,
+    target: Tensor,
+    valid: Tensor | None = None,
+    ignore_index: int = 255,
+    class_weight: Tensor | None = None,
+) -> Tensor:
+    """Cross entropy of log-probabilities with hard or soft labels.
+
+    Args:
+        log_probs: (B, K, H, W).
+        target: One label per pixel, (B, H, W) integer; or a distribution
+            over classes (e.g. the mean of the annotators), (B, K, H, W).
+        valid: (B, H, W) bool, pixels that count; None for all.
+        ignore_index: Pixels with this hard label do not count either.
+        class_weight: Weight of each class, (K,); None for equal ones.
+
+    Returns:
+        Mean over the pixels that count, weighted by the class of their
+        label; a scalar, 0 if no pixel counts.
+    """
+    if class_weight is not None:
+        return _weighted_cross_entropy(
+            log_probs, target, valid, ignore_index, class_weight
+        )
+    if target.dim() == log_probs.dim():
+        # 0 * -inf is NaN, but a class of probability zero costs nothing.
+        product = torch.where(
+            target > 0, target * log_probs, log_probs.new_zeros(())
+        )
+        return masked_mean(-product.sum(1), valid)
+    mask = target != ignore_index
+    index = torch.where(mask, target, 0).long().unsqueeze(1)
+    values = -log_probs.gather(1, index).squeeze(1)  # (B, H, W)
+    return masked_mean(values, mask if valid is None else mask & valid)
+
+
+def _weighted_cross_entropy(
+    log_probs: Tensor,
+    target: Tensor,
+    valid: Tensor | None,
+    ignore_index: int,
+    class_weight: Tensor,
+) -> Tensor:
+    """Weighted mean of `label_cross_entropy`, hard labels or soft."""
+    if target.dim() < log_probs.dim():
+        known = target != ignore_index
+        valid = known if valid is None else valid & known
+        ids = torch.where(known, target, 0).long()
+        one_hot = F.one_hot(ids, log_probs.shape[1])
+        target = one_hot.movedim(-1, 1).to(log_probs)
+    weighted = target * class_weight.to(log_probs).view(-1, 1, 1)
+    product = torch.where(
+        weighted > 0, weighted * log_probs, log_probs.new_zeros(())
+    )
+    weight = weighted.sum(1)
+    if valid is not None:
+        weight = weight.where(valid, 0)
+        product = product.where(valid.unsqueeze(1), 0)
+    return -product.sum() / weight.sum().clamp(min=1e-12)
+
+
+@MODELS.register_module()
+class LabelCrossEntropy(BaseLoss):
+    """Cross entropy with a drawn label or the annotators' mean.
+
+    Args:
+        loss_weight: Weight of the loss.
+        ignore_index: Pixels with this label are left out.
+        class_weight: Weight of each class, K numbers; None for equal ones.
+            Unequal ones bias F's probabilities: the rarer class is predicted
+            more often than it occurs.
+        loss_name: Name in the log.
+    """
+
+    loss_name = 'loss_ce'
+
+    def __init__(
+        self,
+        loss_weight: float = 1.0,
+        ignore_index: int = 255,
+        class_weight: Sequence[float] | None = None,
+        loss_name: str | None = None,
+    ) -> None:
+        super().__init__(loss_weight, ignore_index, loss_name)
+        weights = None if class_weight is None else torch.tensor(class_weight)
+        self.register_buffer('class_weight', weights, persistent=False)
+
+    def forward(
+        self, logits: Tensor, target: Tensor, valid: Tensor | None = None
+    ) -> Tensor:
+        """Return the weighted loss, a scalar.
+
+        Args:
+            logits: F's logits (or log-probabilities), (B, K, H, W).
+            target: (B, H, W) integer or (B, K, H, W) distribution.
+            valid: (B, H, W) bool, pixels that count; None for all.
+        """
+        return self.loss_weight * label_cross_entropy(
+            logits.log_softmax(1),
+            target,
+            valid,
+            self.ignore_index,
+            self.class_weight,
+        )
+
+
+class PixelLosses(nn.ModuleList):
+    """The losses of F, added up and logged apart: ours or MMSeg's.
+
+    Args:
+        configs: Config of one loss, or several.
+        ignore_index: Id of unlabelled pixels, handed to MMSeg's losses.
+    """
+
+    def __init__(
+        self, configs: dict | Sequence[dict], ignore_index: int
+    ) -> None:
+        if isinstance(configs, dict):
+            configs = [configs]
+        super().__init__(MODELS.build(cfg) for cfg in configs)
+        self.names = distinct_names(self)
+        self.ignore_index = ignore_index
+
+    def forward(
+        self,
+        log_probs: Tensor,
+        label: Tensor,
+        soft: tuple[Tensor, Tensor] | None = None,
+    ) -> dict[str, Tensor]:
+        """Return the weighted losses by name, in full precision.
+
+        Args:
+            log_probs: F's log-probabilities (B, K, H, W).
+            label: The drawn label (B, H, W).
+            soft: Label distribution (B, K, H, W) and where it is known
+                (B, H, W), to learn from in place of the drawn label.
+        """
+        target = (label,) if soft is None else soft
+        losses = {}
+        with full_precision(log_probs):
+            for name, loss in zip(self.names, self, strict=True):
+                if isinstance(loss, BaseLoss):
+                    losses[name] = loss(log_probs, *target)
+                elif soft is None:
+                    losses[name] = self._stock_loss(loss, log_probs, label)
+                else:
+                    raise UserError(
+                        f'loss_pixels.{type(loss).__name__} takes one label '
+                        'per pixel, but train_cfg.soft_labels=True: use '
+                        'LabelCrossEntropy or set soft_labels=False.'
+                    )
+        return losses
+
+    def _stock_loss(
+        self, loss: nn.Module, log_probs: Tensor, label: Tensor
+    ) -> Tensor:
+        """Call a loss as MMSeg's decode heads do."""
+        options: dict = dict(ignore_index=self.ignore_index)
+        weights = getattr(loss, 'class_weight', None)
+        if weights is not None:
+            # Its own mean looks up the weight of every label, ignored ones
+            # included, which have none.
+            known = label[label != self.ignore_index]
+            weights = log_probs.new_tensor(weights)
+            options['avg_factor'] = weights[known].sum().clamp(min=1e-12)
+        return loss(log_probs, label, **options)

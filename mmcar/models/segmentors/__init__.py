@@ -1,0 +1,7 @@
+"""Segmentors that sample."""
+
+from .car_segmentor import CARSegmentor
+from .stochastic_segmentor import StochasticSegmentor
+from .train_batch import TrainBatch
+
+__all__ = ['CARSegmentor', 'StochasticSegmentor', 'TrainBatch']

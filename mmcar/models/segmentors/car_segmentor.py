@@ -1,0 +1,292 @@
+"""Calibrated Adversarial Refinement as a segmentor."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from mmseg.registry import MODELS
+from torch import Tensor, nn
+
+from ...utils.errors import UserError
+from ..compiling import compile_networks
+from ..data_preprocessor import InputNorm
+from ..decode_heads.car_head import CARState
+from ..losses.base import SampleBatch, SampleLosses, full_precision
+from ..losses.pixel import PixelLosses
+from ..parts import build_part
+from .stochastic_segmentor import StochasticSegmentor, complete
+from .train_batch import TrainBatch
+
+TRAIN_CFG = dict(num_samples=20, samples_per_chunk=None, soft_labels=False)
+
+
+@dataclass
+class CARBatch(TrainBatch):
+    """A batch, with what networks earlier in the step leave for the others.
+
+    Args:
+        log_probs: F's log-probabilities (B, K, H, W), without gradient.
+        fake: One of G's samples per image (B, K, H, W).
+    """
+
+    log_probs: Tensor | None = None
+    fake: Tensor | None = None
+
+
+@MODELS.register_module()
+class CARSegmentor(StochasticSegmentor):
+    """Owns what predicts (``decode_head``) and the discriminator.
+
+    Args:
+        decode_head: Config of the :class:`CARHead`.
+        discriminator: Config of D; None for a model without an adversary.
+        loss_pixels: What F learns from, one loss or several: ours, or any of
+            MMSeg's such as ``CrossEntropyLoss`` or ``DiceLoss``.
+        loss_samples: What ties G's samples to F or to the labels, one loss
+            or several, e.g. ``CalibrationLoss``.
+        loss_adv: Adversarial loss, of G and of D.
+        noise: See :class:`StochasticSegmentor`.
+        train_cfg: ``num_samples`` M per image, ``samples_per_chunk`` (memory
+            of one chunk only, with the gradients of all M; not for a G with
+            batch norm), ``soft_labels`` (F learns the mean of all
+            annotators, not one drawn label).
+        test_cfg: See :class:`StochasticSegmentor`.
+        nonfinite: See :class:`StochasticSegmentor`.
+        compile: Names of networks to hand to ``torch.compile``.
+        data_preprocessor: As in every MMSeg segmentor.
+        pretrained: Must be None.
+        init_cfg: As in every MMEngine module.
+    """
+
+    def __init__(
+        self,
+        decode_head: dict,
+        discriminator: dict | None = None,
+        loss_pixels: dict | Sequence[dict] | None = None,
+        loss_samples: dict | Sequence[dict] | None = None,
+        loss_adv: dict | None = None,
+        noise: dict | None = None,
+        train_cfg: dict | None = None,
+        test_cfg: dict | None = None,
+        nonfinite: str = 'raise',
+        compile: Sequence[str] = (),
+        data_preprocessor: dict | None = None,
+        pretrained: None = None,
+        init_cfg: dict | None = None,
+    ) -> None:
+        head = MODELS.build(decode_head)
+        super().__init__(
+            head.num_classes,
+            noise=noise,
+            test_cfg=test_cfg,
+            nonfinite=nonfinite,
+            align_corners=head.align_corners,
+            ignore_index=head.ignore_index,
+            data_preprocessor=data_preprocessor,
+            pretrained=pretrained,
+            init_cfg=init_cfg,
+        )
+        self.decode_head = head
+        self.train_cfg = complete('train_cfg', train_cfg, TRAIN_CFG)
+        self.discriminator = None
+        if discriminator is not None:
+            self.discriminator = build_part(
+                'discriminator', discriminator, self.num_classes
+            )
+        self.loss_pixels = PixelLosses(
+            loss_pixels or dict(type='LabelCrossEntropy'), self.ignore_index
+        )
+        self.loss_samples = SampleLosses(
+            dict(type='CalibrationLoss')
+            if loss_samples is None
+            else loss_samples
+        )
+        self.loss_adv = MODELS.build(loss_adv or dict(type='AdversarialLoss'))
+        self.discriminator_regularizers: list[Callable] = []
+        self._check_ignore_index()
+        self._check_chunks()
+        if head.black_box is not None:
+            norm = InputNorm.of(self.data_preprocessor)
+            head.black_box.set_input_norm(norm)
+        compile_networks(self, compile)
+
+    def _check_ignore_index(self) -> None:
+        """Refuse a part that would take other pixels for unlabelled."""
+        own = self.ignore_index
+        parts = (
+            self.decode_head.calibration,
+            *self.loss_pixels,
+            *self.loss_samples,
+        )
+        for part in parts:
+            found = getattr(part, 'ignore_index', own)
+            if found != own:
+                raise UserError(
+                    f'{type(part).__name__}.ignore_index={found}, but '
+                    f'decode_head.ignore_index={own}: make them agree.'
+                )
+
+    def _check_chunks(self) -> None:
+        """Refuse chunks where they would change the gradients."""
+        chunked = self.train_cfg['samples_per_chunk'] is not None
+        if chunked and not self.decode_head.generator.independent_samples:
+            raise UserError(
+                'model.train_cfg.samples_per_chunk='
+                f'{self.train_cfg["samples_per_chunk"]}: batch norm in the '
+                'generator would see each chunk as a batch of its own, which '
+                'changes the gradients. Set generator.norm_cfg to None or to '
+                "dict(type='GN', num_groups=8), or leave samples_per_chunk "
+                'out.'
+            )
+
+    def networks(self) -> dict[str, nn.Module]:
+        """F, G and D, as far as they can be trained."""
+        found = dict(
+            calibration=self.decode_head.calibration,
+            generator=self.decode_head.generator,
+            discriminator=self.discriminator,
+        )
+        return {
+            name: network
+            for name, network in found.items()
+            if network is not None
+            and any(p.requires_grad for p in network.parameters())
+        }
+
+    def encode(
+        self, inputs: Tensor, data_samples: Sequence | None = None
+    ) -> CARState:
+        """Run B, F and the part of G that needs no noise."""
+        return self.decode_head.encode(inputs, data_samples, self.window)
+
+    def log_probs(self, state: CARState) -> Tensor:
+        """F's log-probabilities (B, K, H, W)."""
+        return state.log_probs
+
+    def noise_shape(self, size: tuple[int, int]) -> tuple[int, ...]:
+        """One vector per sample, (d,)."""
+        return (self.decode_head.generator.noise_size,)
+
+    def sample(self, state: CARState, z: Tensor) -> Tensor:
+        """Draw class probabilities (s, B, K, H, W)."""
+        return self.decode_head.generator.sample(state.features, z)
+
+    def sample_labels(self, state: CARState, z: Tensor) -> Tensor:
+        """Draw label maps (s, B, H, W)."""
+        return self.decode_head.generator.sample_labels(state.features, z)
+
+    @property
+    def one_hot(self) -> bool:
+        """Whether G's samples are one-hot."""
+        return self.decode_head.generator.one_hot
+
+    def extra_predictions(self, state: CARState) -> dict[str, Tensor]:
+        """B's probabilities: calibration offsets are read where B is right."""
+        if state.prior is None:
+            return {}
+        return dict(black_box_probs=state.prior)
+
+    def train_batch(
+        self, inputs: Tensor, data_samples: Sequence, seed: tuple[int, ...]
+    ) -> CARBatch:
+        """Put a batch into the form that `losses` takes."""
+        return CARBatch(
+            inputs, data_samples, self.num_classes, self.ignore_index, seed
+        )
+
+    def losses(self, name: str, batch: CARBatch) -> dict[str, Tensor]:
+        """What F, G or D learns from."""
+        if name == 'calibration':
+            return self._calibration_losses(batch)
+        if name == 'generator':
+            return self._generator_losses(batch)
+        return self._discriminator_losses(batch)
+
+    def _calibration_losses(self, batch: CARBatch) -> dict[str, Tensor]:
+        log_probs = self.decode_head.calibrate(batch.image, batch.data_samples)
+        batch.log_probs = log_probs.detach()
+        soft = None
+        if self.train_cfg['soft_labels']:
+            soft = batch.label_distribution()
+        return self.loss_pixels(log_probs, batch.label, soft)
+
+    def _fixed_log_probs(self, batch: CARBatch) -> Tensor | None:
+        """F's log-probabilities (B, K, H, W), if anybody needs them."""
+        needed = (
+            self.decode_head.generator.needs_calibration
+            or 'log_probs' in self.loss_samples.needs
+        )
+        if batch.log_probs is None and needed:
+            with torch.no_grad():
+                batch.log_probs = self.decode_head.calibrate(
+                    batch.image, batch.data_samples
+                )
+        return batch.log_probs
+
+    def _noise(self, batch: CARBatch, number: int) -> Tensor:
+        return self.draw_noise(
+            batch.image, batch.data_samples, number, batch.seed
+        )
+
+    def _generator_losses(self, batch: CARBatch) -> dict[str, Tensor]:
+        """Draw M samples per image and show them to D, chunk by chunk."""
+        keep = 'samples' in self.loss_samples.needs
+
+        def judge(probs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+            kept = probs if keep else probs[:1].detach().clone()
+            return probs.sum(dim=0), self._judge(batch, probs), kept
+
+        number = self.train_cfg['num_samples']
+        log_probs = self._fixed_log_probs(batch)
+        output = self.decode_head.generator(
+            batch.image,
+            log_probs,
+            self._noise(batch, number),
+            consume=judge,
+            chunk_size=self.train_cfg['samples_per_chunk'],
+        )
+        sums, logits, kept = zip(*output.results, strict=True)
+        batch.fake = kept[0][0].detach()
+        samples = SampleBatch(
+            mean=sum(sums) / number,
+            samples=torch.cat(kept) if keep else None,
+            fake_logits=torch.cat(logits).float(),
+            log_probs=log_probs,
+            label=batch.label,
+            labels=batch.labels(),
+            posterior=output.posterior,
+            num_samples=number,
+        )
+        losses = self.loss_samples(samples)
+        if self.discriminator is not None:
+            losses['loss_adv'] = self.loss_adv(samples)
+        return losses
+
+    def _judge(self, batch: CARBatch, probs: Tensor) -> Tensor:
+        """D's logits (s, B, ...) of samples (s, B, K, H, W)."""
+        if self.discriminator is None:
+            return probs.new_zeros(probs.shape[:2])
+        maps = probs.flatten(0, 1)
+        logits = self.discriminator(batch.image, maps, batch.mask)
+        return logits.unflatten(0, probs.shape[:2])
+
+    def _discriminator_losses(self, batch: CARBatch) -> dict[str, Tensor]:
+        """The drawn label against one fake per image."""
+        fake = batch.fake
+        if fake is None:
+            with torch.no_grad():
+                log_probs = self._fixed_log_probs(batch)
+                noise = self._noise(batch, 1)
+                output = self.decode_head.generator(
+                    batch.image, log_probs, noise
+                )
+                fake = output.results[0]
+        maps = torch.cat([batch.real, fake.to(batch.real.dtype)])
+        both = self.discriminator(batch.image, maps, batch.mask)
+        logits = both.float().chunk(2)  # of real and of fake maps
+        with full_precision(both):
+            losses = dict(loss_disc=self.loss_adv.discriminator(*logits))
+        for regularize in self.discriminator_regularizers:
+            inputs = batch.image, batch.real, batch.mask
+            losses.update(regularize(self.discriminator, *inputs))
+        return {**losses, 'd_acc': self.loss_adv.accuracy(*logits)}

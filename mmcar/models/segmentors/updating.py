@@ -1,0 +1,110 @@
+"""One step of training: networks learn in turn, the others held fixed."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import torch
+from mmengine.optim import OptimWrapper
+from torch import Tensor, nn
+
+from ...utils.finite import check_finite
+
+
+@contextmanager
+def frozen(networks: Iterable[nn.Module]) -> Iterator[None]:
+    """Let gradients pass through networks without reaching their weights."""
+    weights = [p for network in networks for p in network.parameters()]
+    trainable = [p for p in weights if p.requires_grad]
+    for parameter in trainable:
+        parameter.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for parameter in trainable:
+            parameter.requires_grad_(True)
+
+
+def update_networks(
+    model: Any,
+    batch: Any,
+    optims: Mapping[str, OptimWrapper],
+    learners: Mapping[str, Callable],
+) -> dict[str, Tensor]:
+    """Update the networks that have an optimiser, in the model's order.
+
+    Args:
+        model: Has ``networks()``, ``losses(name, batch)`` and ``nonfinite``.
+        batch: The training batch.
+        optims: Optimisers by network name.
+        learners: What to call with the batch in place of ``losses``.
+
+    Returns:
+        What is logged.
+    """
+    log: dict[str, Any] = {}
+    networks = model.networks()
+    for name, network in networks.items():
+        if name not in optims:
+            continue
+        learn = learners.get(name) or partial(model.losses, name)
+        others = [other for other in networks.values() if other is not network]
+        statistics = Statistics(network, model.nonfinite == 'skip')
+        # Until the backward pass is over: chunked samples are computed again
+        # in it, and must meet the same networks.
+        with frozen(others):
+            with optims[name].optim_context(learn):
+                values = learn(batch)
+            losses = {k: v for k, v in values.items() if 'loss' in k}
+            finite = check_finite(losses, model.nonfinite)
+            if finite:
+                optims[name].update_params(sum(losses.values()))
+            else:
+                statistics.restore()
+        log.update({key: value.detach() for key, value in values.items()})
+        if model.nonfinite == 'skip':
+            log['skipped'] = log.get('skipped', 0.0) + float(not finite)
+    return log
+
+
+class Statistics:
+    """Running statistics of a network, as they were before a step.
+
+    Args:
+        network: Its buffers may change in a forward pass.
+        keep: Whether `restore` will be possible.
+    """
+
+    def __init__(self, network: nn.Module, keep: bool) -> None:
+        self.kept = [
+            (buffer, buffer.clone()) for buffer in network.buffers() if keep
+        ]
+
+    @torch.no_grad()
+    def restore(self) -> None:
+        """Undo what a skipped step did: NaN in a mean would stay for good."""
+        for buffer, before in self.kept:
+            buffer.copy_(before)
+
+
+class NetworkLosses(nn.Module):
+    """``model.losses(name, batch)`` as a module with one network's weights.
+
+    Distributed wrappers take a module and synchronise the gradients of its
+    parameters. Wrapped in this form, a network learns from anything that
+    `losses` computes, however it is called there.
+
+    Args:
+        model: The model; not a child of this module.
+        name: Name of the network.
+    """
+
+    def __init__(self, model: Any, name: str) -> None:
+        super().__init__()
+        self.network = model.networks()[name]
+        self._losses = partial(model.losses, name)
+
+    def forward(self, batch: Any) -> dict[str, Tensor]:
+        """Return what the network learns from."""
+        return self._losses(batch)

@@ -1,0 +1,54 @@
+"""Windows over an image that does not fit a network at once."""
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+
+
+def window_starts(length: int, crop: int, stride: int) -> list[int]:
+    """Where windows begin along one side; the last ends at the border."""
+    last = max(length - crop, 0)
+    return [*range(0, last, stride), last]
+
+
+def iter_windows(
+    size: tuple[int, int], crop: tuple[int, int], stride: tuple[int, int]
+) -> Iterator[tuple[slice, slice]]:
+    """Rows and columns of the windows that cover an image."""
+    for top in window_starts(size[0], crop[0], stride[0]):
+        for left in window_starts(size[1], crop[1], stride[1]):
+            yield slice(top, top + crop[0]), slice(left, left + crop[1])
+
+
+def stitch(
+    predict: Callable[[Tensor], Tensor],
+    inputs: Tensor,
+    crop: tuple[int, int],
+    stride: tuple[int, int],
+) -> Tensor:
+    """Mean of a network's probabilities over overlapping windows.
+
+    Probabilities of pixels may be averaged; samples may not, since two
+    windows would each draw a world of their own. Draw from what this
+    returns, once for the whole image.
+
+    Args:
+        predict: Maps a window (B, C, h, w) to probabilities (B, K, h, w).
+        inputs: (B, C, H, W).
+        crop: Height and width of a window.
+        stride: Distance of windows, at most ``crop``.
+
+    Returns:
+        Probabilities (B, K, H, W).
+    """
+    size = (inputs.shape[-2], inputs.shape[-1])
+    total, count = None, inputs.new_zeros(size)
+    for rows, columns in iter_windows(size, crop, stride):
+        probs = predict(inputs[..., rows, columns])
+        if total is None:
+            total = probs.new_zeros(*probs.shape[:2], *size)
+        total[..., rows, columns] += probs
+        count[rows, columns] += 1
+    assert isinstance(total, torch.Tensor)  # every image has a window
+    return total / count

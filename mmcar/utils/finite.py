@@ -1,0 +1,63 @@
+"""What happens when a loss is not finite."""
+
+import logging
+from collections.abc import Mapping
+
+import torch
+from mmengine.dist import all_reduce
+from mmengine.logging import MessageHub, print_log
+from torch import Tensor
+
+from .errors import UserError
+
+POLICIES = ('raise', 'skip')
+
+
+class NonFiniteLossError(UserError, RuntimeError):
+    """A loss became NaN or infinite, on this or on another process."""
+
+
+def check_finite(losses: Mapping[str, Tensor], policy: str = 'raise') -> bool:
+    """Say whether all losses are finite; all processes agree on it.
+
+    Args:
+        losses: Losses of one update by name.
+        policy: ``'raise'`` stops training, ``'skip'`` asks the caller to
+            leave this update out; the number of updates left out is logged
+            and kept in the message hub as ``skipped_updates``.
+
+    Returns:
+        Whether the update may be made.
+
+    Raises:
+        NonFiniteLossError: Under ``'raise'``, naming the iteration, the
+            losses and the last good checkpoint.
+    """
+    if policy not in POLICIES:
+        raise UserError(f'nonfinite={policy!r}; expected one of {POLICIES}.')
+    finite = torch.stack(
+        [loss.detach().isfinite().all() for loss in losses.values()]
+    ).float()
+    all_reduce(finite, op='min')
+    if finite.min() == 1:
+        return True
+    flags = dict(zip(losses, finite.tolist(), strict=True))
+    bad = [name for name, flag in flags.items() if flag != 1]
+    hub = MessageHub.get_current_instance()
+    iteration = hub.runtime_info.get('iter', 0) + 1
+    what = f'{", ".join(bad)} not finite at iteration {iteration}'
+    if policy == 'raise':
+        checkpoint = hub.runtime_info.get('last_ckpt')
+        raise NonFiniteLossError(
+            f'{what}. Last good checkpoint: {checkpoint or "none yet"}. '
+            "Lower the learning rate, clip gradients, or set nonfinite='skip' "
+            'in the model to leave such updates out.'
+        )
+    skipped = hub.runtime_info.get('skipped_updates', 0) + 1
+    hub.update_info('skipped_updates', skipped)
+    print_log(
+        f'{what}: update skipped ({skipped} so far).',
+        logger='current',
+        level=logging.WARNING,
+    )
+    return False

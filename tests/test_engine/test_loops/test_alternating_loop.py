@@ -1,0 +1,254 @@
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from mmcar.engine import Schedule
+from mmcar.engine.loops.alternating_loop import ACCURACY
+from mmcar.utils.finite import NonFiniteLossError
+from tests.test_engine.runs import (
+    ADAM,
+    PHASES,
+    build_runner,
+    norm_free,
+    recorded,
+    run_config,
+    train,
+    weights,
+)
+from tests.toys import toy_config, toy_model
+
+RECORD = [dict(type='RecordHook')]
+
+
+def only(name, **optim):
+    """An optim_wrapper config for one network."""
+    return dict(
+        constructor='NetworkOptimWrapperConstructor',
+        **{name: dict(optimizer=ADAM) | optim},
+    )
+
+
+def calibration_run(work_dir, iters, batch_size=2, hooks=(), **optim):
+    loader = run_config(work_dir)['train_dataloader']
+    return train(
+        work_dir,
+        model=toy_config(**norm_free()),
+        train_dataloader=loader | dict(batch_size=batch_size),
+        train_cfg=dict(
+            type='AlternatingTrainLoop',
+            phases=[dict(iters=iters, train=['calibration'])],
+        ),
+        optim_wrapper=only('calibration', **optim),
+        param_scheduler=None,
+        custom_hooks=list(hooks),
+    )
+
+
+def test_exactly_the_scheduled_networks_change(tmp_path):
+    runner = train(tmp_path, custom_hooks=RECORD)
+    schedule = Schedule(PHASES)
+    record = recorded(runner)
+    assert [tuple(sorted(c)) for c in record.changed] == [
+        tuple(sorted(schedule.active(i))) for i in range(40)
+    ]
+    # milestones 5 and 10, counted from the phase's start at 16
+    rates = [lrs['generator'] for lrs in record.lrs]
+    expected = [1e-2] * 21 + [5e-3] * 5 + [2.5e-3] * 14
+    assert rates == pytest.approx(expected)
+    assert {lrs['calibration'] for lrs in record.lrs} == {1e-2}
+
+
+def test_a_list_of_schedulers_serves_each_network_from_its_phase(tmp_path):
+    scheduler = dict(type='ConstantLR', begin='phase', end=40, factor=0.5)
+    runner = build_runner(tmp_path, param_scheduler=[scheduler])
+    runner._train_loop = runner.build_train_loop(runner._train_loop)
+    begins = {
+        name: [cfg['begin'] for cfg in cfgs]
+        for name, cfgs in runner.param_schedulers.items()
+    }
+    assert begins == dict(calibration=[0], generator=[16], discriminator=[16])
+
+
+def test_same_seed_same_weights_other_seed_other_weights(tmp_path):
+    phases = [dict(iters=3, train=['calibration', 'generator'])]
+    changes = dict(
+        train_cfg=dict(type='AlternatingTrainLoop', phases=phases),
+        optim_wrapper=only('calibration') | only('generator'),
+        param_scheduler=None,
+    )
+    for name, seed in (('a', 1), ('b', 1), ('c', 2)):
+        train(tmp_path / name, randomness=dict(seed=seed), **changes)
+    a, b, c = (weights(tmp_path / name) for name in 'abc')
+    assert all(torch.equal(a[key], b[key]) for key in a)
+    assert not all(torch.equal(a[key], c[key]) for key in a)
+
+
+def test_accumulation_equals_a_larger_batch(tmp_path):
+    calibration_run(tmp_path / 'small', 8, 2, accumulative_counts=2)
+    calibration_run(tmp_path / 'large', 4, 4)
+    small, large = weights(tmp_path / 'small'), weights(tmp_path / 'large')
+    for key in large:
+        torch.testing.assert_close(small[key], large[key], rtol=0, atol=1e-5)
+
+
+def test_clipping_bounds_the_step(tmp_path):
+    runner = calibration_run(
+        tmp_path,
+        2,
+        hooks=RECORD,
+        optimizer=dict(type='SGD', lr=1.0),
+        clip_grad=dict(max_norm=0.01),
+    )
+    first, second = (s['calibration'] for s in recorded(runner).states)
+    assert (second - first).norm().item() == pytest.approx(0.01, rel=1e-3)
+
+
+def test_discriminator_rests_while_it_is_too_good(tmp_path):
+    phases = [dict(iters=12, train=['discriminator'])]
+    runner = train(
+        tmp_path,
+        train_cfg=dict(
+            type='AlternatingTrainLoop',
+            phases=phases,
+            max_discriminator_accuracy=0.6,
+        ),
+        optim_wrapper=only('discriminator'),
+        param_scheduler=None,
+        custom_hooks=[*RECORD, dict(type='R1Hook')],
+    )
+    record = recorded(runner)
+    accuracies = [log['d_acc'] for log in record.logs]
+    changed = [bool(c) for c in record.changed]
+    assert changed == [True] + [a <= 0.6 for a in accuracies[:-1]]
+    assert set(changed) == {True, False}
+    assert runner.message_hub.get_info(ACCURACY) == accuracies[-1]
+
+
+POISON = dict(type='PoisonHook', at=12)
+
+
+def test_stops_at_a_loss_that_is_not_finite(tmp_path):
+    with pytest.raises(NonFiniteLossError) as error:
+        train(tmp_path, custom_hooks=[POISON])
+    text = str(error.value)
+    assert 'loss_ce not finite at iteration 13' in text
+    assert str(tmp_path / 'iter_10.pth') in text
+
+
+def test_skips_a_loss_that_is_not_finite(tmp_path):
+    runner = train(
+        tmp_path,
+        model=toy_config(nonfinite='skip'),
+        custom_hooks=[POISON, *RECORD],
+    )
+    record = recorded(runner)
+    assert [not c for c in record.changed] == [i == 12 for i in range(40)]
+    assert [log['skipped'] for log in record.logs] == [
+        float(i == 12) for i in range(40)
+    ]
+    assert runner.message_hub.get_info('skipped_updates') == 1
+
+
+def with_phases(phases, **loop):
+    return dict(
+        train_cfg=dict(type='AlternatingTrainLoop', phases=phases, **loop)
+    )
+
+
+BAD = {
+    'unknown network': (
+        with_phases([dict(iters=1, train=['teacher'])]),
+        ["phases[0].train names 'teacher'", 'calibration'],
+    ),
+    'no optimiser': (
+        dict(optim_wrapper=only('calibration')),
+        ["train 'generator'", 'optim_wrapper.generator'],
+    ),
+    'optimiser of a frozen network': (
+        with_phases([dict(iters=4, train=['calibration', 'generator'])]),
+        ['optim_wrapper.discriminator', 'no phase trains'],
+    ),
+    'one optimiser for all': (
+        dict(optim_wrapper=dict(type='OptimWrapper', optimizer=ADAM)),
+        ['NetworkOptimWrapperConstructor'],
+    ),
+    'accumulation across phases': (
+        with_phases([dict(iters=5, train=['calibration'])])
+        | dict(optim_wrapper=only('calibration', accumulative_counts=2)),
+        ['optim_wrapper.calibration.accumulative_counts=2', 'phases[0]', '5'],
+    ),
+    'accumulation across a rest': (
+        with_phases(
+            [
+                dict(
+                    iters=12,
+                    train=['calibration'],
+                    cycles=dict(calibration=(3, 3)),
+                )
+            ]
+        )
+        | dict(optim_wrapper=only('calibration', accumulative_counts=2)),
+        ['accumulative_counts=2', '3 in a row'],
+    ),
+    'accumulation under a cap': (
+        with_phases(
+            [dict(iters=4, train=['discriminator'])],
+            max_discriminator_accuracy=0.9,
+        )
+        | dict(optim_wrapper=only('discriminator', accumulative_counts=2)),
+        ['accumulative_counts=2', 'max_discriminator_accuracy=0.9'],
+    ),
+    'scheduler of a frozen network': (
+        with_phases([dict(iters=4, train=['calibration'])])
+        | dict(optim_wrapper=only('calibration')),
+        ['param_scheduler.generator', "['calibration']"],
+    ),
+    'scheduler by epoch': (
+        dict(
+            param_scheduler=dict(
+                type='ConstantLR', begin='phase', by_epoch=True
+            )
+        ),
+        ["begin='phase'", 'by_epoch=False'],
+    ),
+}
+
+
+@pytest.mark.parametrize('name', BAD)
+def test_refuses_before_training(tmp_path, name):
+    changes, parts = copy.deepcopy(BAD[name])
+    changes.setdefault('param_scheduler', None)
+    if name == 'scheduler of a frozen network':
+        del changes['param_scheduler']
+    visits = tmp_path / 'visits'
+    loader = run_config(tmp_path)['train_dataloader']
+    loader['dataset'].update(visits=str(visits))
+    with pytest.raises(ValueError) as error:
+        train(tmp_path, train_dataloader=loader, **changes)
+    assert all(part in str(error.value) for part in parts), error.value
+    assert not visits.exists()
+
+
+def test_refuses_one_wrapper_around_everything(tmp_path):
+    runner = build_runner(tmp_path, model=toy_config())
+    runner.model = nn.DataParallel(toy_model())
+    with pytest.raises(ValueError, match=r'model_wrapper_cfg=.*Networkwise'):
+        runner.train()
+
+
+def test_losses_of_an_earlier_phase_leave_the_log(tmp_path):
+    runner = train(
+        tmp_path,
+        train_cfg=dict(
+            type='AlternatingTrainLoop',
+            phases=[
+                dict(iters=2, train=['calibration']),
+                dict(iters=2, train=['generator', 'discriminator']),
+            ],
+        ),
+    )
+    logged = set(runner.message_hub.log_scalars)
+    assert 'train/loss_cal' in logged and 'train/loss_disc' in logged
+    assert 'train/loss_ce' not in logged

@@ -1,0 +1,291 @@
+"""The black box in every form, stock models included."""
+
+import pytest
+import torch
+from mmengine.config import ConfigDict
+from mmseg.registry import MODELS
+
+from mmcar.models.black_boxes import BlackBox
+from mmcar.models.data_preprocessor import InputNorm
+from tests.toys import toy_batch, toy_config, toy_model, toy_optims
+
+STOCK = [
+    'bisenetv1/bisenetv1_r18-d32_4xb4-160k_cityscapes-1024x1024.py',
+    'bisenetv2/bisenetv2_fcn_4xb4-160k_cityscapes-1024x1024.py',
+    'deeplabv3/deeplabv3_r18-d8_4xb2-80k_cityscapes-512x1024.py',
+    'deeplabv3plus/deeplabv3plus_r18-d8_4xb2-80k_cityscapes-512x1024.py',
+    'fastscnn/fast_scnn_8xb4-160k_cityscapes-512x1024.py',
+    'pspnet/pspnet_r18-d8_4xb2-80k_cityscapes-512x1024.py',
+    'segformer/segformer_mit-b0_8xb1-160k_cityscapes-1024x1024.py',
+    'segmenter/segmenter_vit-t_mask_8xb1-160k_ade20k-512x512.py',
+    'unet/unet-s5-d16_fcn_4xb4-160k_cityscapes-512x1024.py',
+    'upernet/upernet_r18_4xb2-40k_cityscapes-512x1024.py',
+]
+LARGER_STOCK = [
+    'ddrnet/ddrnet_23-slim_in1k-pre_2xb6-120k_cityscapes-1024x1024.py',
+    'deeplabv3/deeplabv3_r50-d8_4xb2-80k_cityscapes-512x1024.py',
+    'hrnet/fcn_hr18s_4xb2-80k_cityscapes-512x1024.py',
+    'knet/knet-s3_r50-d8_upernet_8xb2-adamw-80k_ade20k-512x512.py',
+    'ocrnet/ocrnet_hr18s_4xb2-80k_cityscapes-512x1024.py',
+    'pidnet/pidnet-s_2xb6-120k_1024x1024-cityscapes.py',
+    'segnext/segnext_mscan-t_1xb16-adamw-160k_ade20k-512x512.py',
+    'stdc/stdc1_in1k-pre_4xb12-80k_cityscapes-512x1024.py',
+    'swin/swin-tiny-patch4-window7-in1k-pre_upernet_8xb2-160k_ade20k-'
+    '512x512.py',
+    'vit/vit_vit-b16_mln_upernet_8xb2-80k_ade20k-512x512.py',
+]
+NORM = dict(
+    type='SegDataPreProcessor',
+    mean=[100.0, 110.0, 120.0],
+    std=[50.0, 60.0, 70.0],
+    bgr_to_rgb=True,
+)
+
+
+def parts(out_channels=3, num_classes=3, channels=4):
+    return dict(
+        backbone=dict(
+            type='UNet',
+            base_channels=4,
+            num_stages=2,
+            strides=(1, 1),
+            enc_num_convs=(1, 1),
+            dec_num_convs=(1,),
+            downsamples=(True,),
+            enc_dilations=(1, 1),
+            dec_dilations=(1,),
+            norm_cfg=dict(type='SyncBN'),
+        ),
+        decode_head=dict(
+            type='FCNHead',
+            in_channels=4,
+            in_index=1,
+            channels=channels,
+            num_convs=1,
+            num_classes=num_classes,
+            out_channels=out_channels,
+            threshold=0.5 if out_channels == 1 else None,
+            norm_cfg=dict(type='SyncBN'),
+        ),
+    )
+
+
+def encoder_decoder(**more):
+    return dict(type='EncoderDecoder', **parts(), **more)
+
+
+def reference(segmentor, image):
+    """What MMSeg itself makes of an image that is already normalised."""
+    predicted = segmentor.eval().predict(image)
+    return torch.stack([p.seg_logits.data for p in predicted])
+
+
+@pytest.mark.parametrize(
+    'config',
+    STOCK + [pytest.param(c, marks=pytest.mark.slow) for c in LARGER_STOCK],
+)
+def test_stock_models(config):
+    """Each builds without download, trains every phase, and samples."""
+    head = toy_config()['decode_head']
+    head['black_box'] = dict(type='BlackBox', config=f'mmseg::{config}')
+    model = toy_model(decode_head=head)
+    black_box = model.decode_head.black_box
+    model.train()
+    assert not any(module.training for module in black_box.modules())
+    before = {k: v.clone() for k, v in black_box.state_dict().items()}
+    optims = toy_optims(model)
+    for phase in ('calibration', 'generator', 'discriminator'):
+        data = toy_batch(size=(64, 64), batch_size=1)
+        log = model.train_step(data, {phase: optims[phase]})
+        assert all(torch.isfinite(torch.as_tensor(v)) for v in log.values())
+    for key, value in black_box.state_dict().items():
+        assert torch.equal(value, before[key]), key
+    probs = black_box(torch.randn(1, 3, 64, 96))
+    assert probs.shape == (1, 150 if 'ade20k' in config else 19, 64, 96)
+    assert torch.allclose(probs.sum(1), torch.ones(1, 64, 96), atol=1e-5)
+    with torch.no_grad():
+        (sample,) = model.eval().test_step(
+            toy_batch(size=(64, 64), batch_size=1)
+        )
+    assert sample.pred_samples.data.shape == (5, 64, 64)
+
+
+class TestForms:
+    def test_all_forms_agree(self, tmp_path):
+        """The same weights through each form, normalised as B knows it."""
+        torch.manual_seed(0)
+        whole = ConfigDict(mode='whole')
+        segmentor = MODELS.build(encoder_decoder(test_cfg=whole))
+        weights = tmp_path / 'b.pth'
+        torch.save(dict(state_dict=segmentor.state_dict()), weights)
+        path = tmp_path / 'b.py'
+        inside = dict(**encoder_decoder(data_preprocessor=NORM))
+        beside = tmp_path / 'beside.py'
+        path.write_text(f'model = {inside!r}\n')
+        beside.write_text(
+            f'model = {encoder_decoder()!r}\ndata_preprocessor = {NORM!r}\n'
+        )
+        forms = [
+            dict(segmentor=inside),
+            dict(segmentor=encoder_decoder(), data_preprocessor=NORM),
+            dict(**parts(), data_preprocessor=NORM),
+            dict(config=str(path)),
+            dict(config=str(beside)),
+        ]
+        raw = torch.randint(256, (2, 3, 16, 24)).float()  # BGR
+        column = (3, 1, 1)
+        own = raw.flip(1) - torch.tensor(NORM['mean']).view(column)
+        own = own / torch.tensor(NORM['std']).view(column)
+        expected = reference(segmentor, own).softmax(1)
+        for form in forms:
+            box = BlackBox(**form, checkpoint=str(weights))
+            assert torch.allclose(box(raw), expected, atol=1e-5)
+            # Two outer normalisations, with and without RGB.
+            norm = InputNorm([1.0, 2.0, 3.0], [4.0, 5.0, 6.0], False)
+            box.set_input_norm(norm)
+            mean = torch.tensor([1.0, 2.0, 3.0]).view(column)
+            std = torch.tensor([4.0, 5.0, 6.0]).view(column)
+            outer = (raw - mean) / std
+            assert torch.allclose(box(outer), expected, atol=1e-4)
+            box.set_input_norm(InputNorm(mean, std, True))
+            outer = (raw.flip(1) - mean) / std
+            assert torch.allclose(box(outer), expected, atol=1e-4)
+
+    def test_without_norm_sees_what_arrives(self):
+        box = BlackBox(**parts())
+        box.set_input_norm(InputNorm([9.0] * 3, [7.0] * 3, True))
+        image = torch.randn(2, 3, 16, 16)
+        expected = reference(box.segmentor, image).softmax(1)
+        assert torch.allclose(box(image), expected, atol=1e-6)
+
+    def test_sliding_windows(self):
+        slide = dict(mode='slide', crop_size=(16, 16), stride=(8, 8))
+        segmentor = ConfigDict(encoder_decoder(test_cfg=slide))
+        box = BlackBox(segmentor=segmentor)
+        image = torch.randn(2, 3, 24, 32)
+        windows = box(image)
+        assert windows.shape == (2, 3, 24, 32)
+        box.segmentor.test_cfg = ConfigDict(mode='whole')
+        assert not torch.allclose(windows, box(image), atol=1e-4)
+
+    def test_binary_head(self):
+        box = BlackBox(**parts(out_channels=1, num_classes=2))
+        image = torch.randn(2, 3, 16, 16)
+        foreground = reference(box.segmentor, image)  # MMSeg's sigmoid
+        expected = torch.cat([1 - foreground, foreground], dim=1)
+        assert box.num_classes == 2
+        assert torch.allclose(box(image), expected, atol=1e-6)
+
+    @pytest.mark.parametrize(
+        'form',
+        [
+            dict(),
+            dict(backbone=parts()['backbone']),
+            dict(decode_head=parts()['decode_head']),
+            dict(segmentor=encoder_decoder(), config='mmseg::a.py'),
+            dict(segmentor=encoder_decoder(), **parts()),
+        ],
+    )
+    def test_exactly_one_form(self, form):
+        with pytest.raises(ValueError, match='A black box is one of'):
+            BlackBox(**form)
+
+
+class TestFrozen:
+    def test_stays_frozen_inside_a_trained_model(self):
+        box = BlackBox(segmentor=encoder_decoder())
+        outer = torch.nn.Sequential(box).train()
+        assert not any(module.training for module in box.modules())
+        assert not any(p.requires_grad for p in outer.parameters())
+        image = torch.randn(2, 3, 16, 16, requires_grad=True)
+        before = {k: v.clone() for k, v in outer.state_dict().items()}
+        assert not outer(image).requires_grad
+        for key, value in outer.state_dict().items():
+            assert torch.equal(value, before[key]), key
+        assert any('backbone' in key for key in before)
+
+    def test_initialisation_keeps_the_weights(self):
+        head = toy_config()['decode_head']
+        head['black_box'] = dict(type='BlackBox', **parts())
+        model = MODELS.build(toy_config(decode_head=head))
+        before = {
+            k: v.clone()
+            for k, v in model.decode_head.black_box.named_buffers()
+        } | dict(model.decode_head.black_box.named_parameters())
+        before = {key: value.clone() for key, value in before.items()}
+        model.init_weights()
+        after = model.decode_head.black_box.state_dict()
+        assert all(torch.equal(after[key], before[key]) for key in after)
+
+    def test_auxiliary_head_is_dropped(self):
+        auxiliary = dict(parts()['decode_head'], in_index=0, in_channels=8)
+        box = BlackBox(segmentor=encoder_decoder(auxiliary_head=auxiliary))
+        assert not any('auxiliary' in key for key in box.state_dict())
+
+    def test_outer_normalisation_is_not_saved(self):
+        box = BlackBox(**parts())
+        box.set_input_norm(InputNorm([1.0] * 3, [2.0] * 3, False))
+        assert not any('input_' in key for key in box.state_dict())
+
+
+class TestCheckpoint:
+    def test_missing_file(self, tmp_path):
+        path = str(tmp_path / 'nothing.pth')
+        with pytest.raises(FileNotFoundError) as error:
+            BlackBox(**parts(), checkpoint=path)
+        assert 'black_box.checkpoint' in str(error.value)
+        assert path in str(error.value)
+
+    def test_missing_config(self, tmp_path):
+        for path in (str(tmp_path / 'no.py'), 'mmseg::deeplabv3/no.py'):
+            with pytest.raises(FileNotFoundError) as error:
+                BlackBox(config=path)
+            assert 'black_box.config' in str(error.value)
+            assert path in str(error.value)
+
+    def test_config_without_model(self, tmp_path):
+        path = tmp_path / 'data.py'
+        path.write_text('train_dataloader = dict()\n')
+        with pytest.raises(ValueError, match='no key `model`'):
+            BlackBox(config=str(path))
+
+    def test_stock_weights_need_a_stock_config(self, tmp_path):
+        path = tmp_path / 'b.py'
+        path.write_text(f'model = {encoder_decoder()!r}\n')
+        with pytest.raises(ValueError, match='pretrained'):
+            BlackBox(config=str(path), checkpoint='pretrained')
+
+    def test_stock_weights_are_looked_up(self, monkeypatch):
+        asked = []
+        monkeypatch.setattr(
+            'mmcar.models.black_boxes.live.load_black_box_weights',
+            lambda model, checkpoint: asked.append(checkpoint),
+        )
+        BlackBox(config=f'mmseg::{STOCK[1]}', checkpoint='pretrained')
+        (address,) = asked
+        assert address.startswith('https://') and 'bisenetv2' in address
+
+    def test_other_shapes(self, tmp_path):
+        path = tmp_path / 'b.pth'
+        other = BlackBox(**parts(channels=8)).segmentor
+        torch.save(other.state_dict(), path)
+        with pytest.raises(ValueError) as error:
+            BlackBox(**parts(), checkpoint=str(path))
+        assert 'decode_head.conv_seg.weight: (3, 8, 1, 1)' in str(error.value)
+        assert str(path) in str(error.value)
+
+    def test_other_model(self, tmp_path):
+        path = tmp_path / 'b.pth'
+        torch.save(dict(state_dict=dict(some=torch.ones(1))), path)
+        with pytest.raises(ValueError, match='not in the file'):
+            BlackBox(**parts(), checkpoint=str(path))
+
+    def test_prefix_and_spare_weights_are_fine(self, tmp_path):
+        path = tmp_path / 'b.pth'
+        source = BlackBox(**parts()).segmentor
+        state = {f'module.{k}': v for k, v in source.state_dict().items()}
+        state['module.auxiliary_head.conv_seg.weight'] = torch.ones(1)
+        torch.save(dict(state_dict=state, meta=dict(epoch=1)), path)
+        box = BlackBox(**parts(), checkpoint=str(path))
+        for key, value in box.segmentor.state_dict().items():
+            assert torch.equal(value, source.state_dict()[key])

@@ -1,0 +1,267 @@
+"""Black box, calibration net and generator as one sampler."""
+
+import pytest
+import torch
+from mmengine.structures import PixelData
+from mmseg.registry import MODELS
+
+from tests.test_models.test_black_boxes.test_live import (
+    NORM,
+    encoder_decoder,
+    parts,
+)
+from tests.toys import toy_batch, toy_config, toy_model, toy_optims
+
+OUTER_NORM = dict(
+    type='SegDataPreProcessor',
+    mean=[10.0, 20.0, 30.0],
+    std=[40.0, 50.0, 60.0],
+    bgr_to_rgb=True,
+    seg_pad_val=255,
+    size_divisor=1,
+)
+FORMS = ('segmentor', 'parts', 'config', 'cached', 'none')
+PHASES = (
+    ('calibration',),
+    ('generator',),
+    ('discriminator',),
+    ('calibration', 'generator', 'discriminator'),
+)
+
+
+@pytest.fixture
+def black_box(tmp_path):
+    """A trained model of three classes: its weights, its own norm."""
+    torch.manual_seed(0)
+    model = MODELS.build(encoder_decoder(test_cfg=dict(mode='whole'))).eval()
+    torch.save(model.state_dict(), tmp_path / 'b.pth')
+    return model
+
+
+def predict(black_box, image):
+    """What B makes of raw images (B, 3, H, W) in BGR."""
+    mean, std = (torch.tensor(NORM[k]).view(3, 1, 1) for k in ('mean', 'std'))
+    with torch.no_grad():
+        logits = black_box.encode_decode(
+            (image.flip(1) - mean) / std, [dict(img_shape=image.shape[2:])]
+        )
+    return logits.softmax(1)
+
+
+def config_of(form, folder):
+    checkpoint = str(folder / 'b.pth')
+    inside = encoder_decoder(data_preprocessor=NORM)
+    if form == 'config':
+        (folder / 'b.py').write_text(f'model = {inside!r}\n')
+    return dict(
+        segmentor=dict(
+            type='BlackBox', segmentor=inside, checkpoint=checkpoint
+        ),
+        parts=dict(
+            type='BlackBox',
+            **parts(),
+            data_preprocessor=NORM,
+            checkpoint=checkpoint,
+        ),
+        config=dict(
+            type='BlackBox',
+            config=str(folder / 'b.py'),
+            checkpoint=checkpoint,
+        ),
+        cached=dict(type='CachedBlackBox', num_classes=3),
+        none=None,
+    )[form]
+
+
+def batch_for(form, black_box):
+    """A batch, with B's predictions if they come from the disk."""
+    batch = toy_batch()
+    truth = predict(black_box, torch.stack(batch['inputs']).float())
+    if form == 'cached':
+        for sample, probs in zip(batch['data_samples'], truth, strict=True):
+            sample.black_box_probs = PixelData(data=probs)
+    return batch, truth
+
+
+@pytest.mark.parametrize('form', FORMS)
+def test_every_form_of_black_box_trains_and_samples(form, black_box, tmp_path):
+    head = toy_config()['decode_head']
+    head['black_box'] = config_of(form, tmp_path)
+    model = toy_model(decode_head=head, data_preprocessor=OUTER_NORM)
+    optims = toy_optims(model)
+    for phase in PHASES:
+        model.train()
+        batch, truth = batch_for(form, black_box)
+        log = model.train_step(batch, {name: optims[name] for name in phase})
+        assert all(torch.isfinite(torch.as_tensor(v)) for v in log.values())
+    batch, truth = batch_for(form, black_box)
+    for sample, probs in zip(
+        model.eval().test_step(batch), truth, strict=True
+    ):
+        assert sample.pred_samples.data.shape == (5, 16, 16)
+        if form == 'none':
+            assert 'black_box_probs' not in sample
+        else:
+            # Unchanged by training, and normalised as B was trained.
+            torch.testing.assert_close(
+                sample.black_box_probs.data, probs, rtol=0, atol=1e-4
+            )
+
+
+def test_the_calibration_net_sees_the_black_box(black_box, tmp_path):
+    head = toy_config()['decode_head']
+    head['black_box'] = config_of('parts', tmp_path)
+    head = toy_model(decode_head=head).decode_head.eval()
+    image = torch.randn(2, 3, 16, 16)
+    prior = torch.rand(2, 3, 16, 16).softmax(1)
+    own, other = head.calibrate(image), head.calibrate(image, None, prior)
+    assert not torch.allclose(own, other, atol=1e-3)
+
+
+@pytest.mark.parametrize('form', ['segmentor', 'cached'])
+def test_training_free_sampling_of_any_model(form, black_box, tmp_path):
+    """Without F, D and training, samples are draws from B itself."""
+    draws = 2000
+    model = toy_model(
+        decode_head=dict(
+            type='CARHead',
+            num_classes=3,
+            black_box=config_of(form, tmp_path),
+            generator=dict(type='GumbelSampler'),
+        ),
+        data_preprocessor=OUTER_NORM,
+        discriminator=None,
+        train_cfg=None,
+        test_cfg=dict(num_samples=draws, samples_per_chunk=500),
+    ).eval()
+    assert model.networks() == {}
+    batch, truth = batch_for(form, black_box)
+    for sample, probs in zip(model.test_step(batch), truth, strict=True):
+        torch.testing.assert_close(
+            sample.seg_logits.data.exp(), probs, rtol=0, atol=1e-4
+        )
+        error = (probs * (1 - probs) / draws).sqrt()
+        off = (sample.sample_probs.data - probs).abs()
+        assert (off <= 4 * error + 1e-4).all()
+
+
+def test_without_calibration_net_the_others_train(black_box, tmp_path):
+    head = toy_config()['decode_head']
+    head.update(
+        num_classes=3,
+        black_box=config_of('parts', tmp_path),
+        calibration=None,
+    )
+    model = toy_model(decode_head=head)
+    assert set(model.networks()) == {'generator', 'discriminator'}
+    log = model.train_step(toy_batch(), toy_optims(model))
+    assert {'loss_cal', 'loss_adv', 'loss_disc'} <= log.keys()
+
+
+class TestTemperature:
+    @staticmethod
+    def log_probs(**head):
+        head = toy_config()['decode_head'] | head
+        head = toy_model(decode_head=head).decode_head.eval()
+        torch.manual_seed(0)
+        image = torch.randn(2, 3, 16, 16)
+        return head.calibrate(image), head.calibration(image, None, None)
+
+    def test_is_one_by_default(self):
+        found, logits = self.log_probs()
+        assert torch.equal(found, logits.log_softmax(1))
+
+    @pytest.mark.parametrize('temperature', [2.5, (0.5, 3.0)])
+    def test_divides_each_class(self, temperature):
+        found, logits = self.log_probs(temperature=temperature)
+        by_hand = logits.clone()
+        pair = torch.tensor(temperature).expand(2)
+        for k in range(2):
+            by_hand[:, k] /= pair[k]
+        torch.testing.assert_close(found, by_hand.log_softmax(1))
+
+    @pytest.mark.parametrize('temperature', [0, -1.0, (1.0, 0.0), (1.0,) * 3])
+    def test_refuses(self, temperature):
+        with pytest.raises(ValueError, match=r'decode_head\.temperature='):
+            self.log_probs(temperature=temperature)
+
+
+@pytest.mark.parametrize(
+    'change, error, message',
+    [
+        (dict(num_classes=1), ValueError, 'decode_head.num_classes .* got 1'),
+        (
+            dict(generator=dict(type='GumbelSampler', num_classes=4)),
+            ValueError,
+            'generator.num_classes is 4, but the model has 2 classes',
+        ),
+        (
+            dict(calibration=dict(type='ConvCalibration', num_classes=5)),
+            ValueError,
+            'calibration.num_classes is 5, but the model has 2 classes',
+        ),
+        (
+            dict(generator=dict(type='RefinementUNet', noise_size=0)),
+            ValueError,
+            'noise_size=0',
+        ),
+        (
+            dict(calibration=None),
+            ValueError,
+            'must predict the 2 classes .* has 0',
+        ),
+        (
+            dict(
+                calibration=None,
+                black_box=dict(type='CachedBlackBox', num_classes=3),
+            ),
+            ValueError,
+            'must predict the 2 classes .* has 3',
+        ),
+        (
+            dict(
+                black_box=dict(
+                    type='BlackBox', **parts(), checkpoint='no/such.pth'
+                )
+            ),
+            FileNotFoundError,
+            "black_box.checkpoint='no/such.pth'",
+        ),
+    ],
+)
+def test_bad_configs_are_refused(change, error, message):
+    head = toy_config()['decode_head'] | change
+    with pytest.raises(error, match=message):
+        toy_model(decode_head=head)
+
+
+@pytest.fixture
+def f_weights(tmp_path):
+    """F of a toy model on disk, as what a part of another may start from."""
+    path = tmp_path / 'f.pth'
+    torch.save(dict(state_dict=toy_model().state_dict()), path)
+    prefix = 'decode_head.calibration.'
+    return dict(type='Pretrained', checkpoint=str(path), prefix=prefix)
+
+
+def test_takes_over_weights_of_another_model(f_weights):
+    head = toy_config()['decode_head']
+    calibration = dict(head['calibration'], init_cfg=f_weights)
+    head['generator'] = dict(type='TunedSampler', net=calibration)
+    model = toy_model(decode_head=head)
+    weights = torch.load(f_weights['checkpoint'])['state_dict']
+    for key, value in model.decode_head.generator.net.state_dict().items():
+        assert torch.equal(value, weights[f_weights['prefix'] + key]), key
+
+
+def test_refuses_weights_of_another_network(f_weights):
+    head = toy_config()['decode_head']
+    head['calibration'].update(channels=6, init_cfg=f_weights)
+    with pytest.raises(ValueError) as error:
+        toy_model(decode_head=head)
+    for part in (
+        'decode_head.calibration.init_cfg',
+        f_weights['checkpoint'],
+        'in the file',
+    ):
+        assert part in str(error.value)

@@ -1,0 +1,190 @@
+import pytest
+import torch
+import torch.nn.functional as F
+from mmseg.registry import MODELS
+from torch import nn
+
+from mmcar.models import LatentUNet, RefinementUNet
+from mmcar.models.generators.refinement_unet import UpBlock
+
+VARIANTS = {
+    'paper': {},
+    'plain': {'norm_cfg': None, 'dropout': 0.0},
+    'recipe': {'film': 'residual', 'upsample': 'resize', 'residual': True},
+    'gumbel': {'gumbel': {}, 'temperature': 0.1},
+    'field': {'gumbel': {'correlation_length': 5.0, 'num_features': 4}},
+    'gn': {'norm_cfg': {'type': 'GN', 'num_groups': 2}},
+}
+
+
+def _build(name='RefinementUNet', **kwargs):
+    torch.manual_seed(0)
+    cfg = {'type': name, 'num_classes': 3, 'base_channels': 4, **kwargs}
+    return MODELS.build(cfg)
+
+
+def _inputs(generator, size=(16, 16), samples=3, batch=2):
+    torch.manual_seed(1)
+    image = torch.randn(batch, 3, *size)
+    log_probs = torch.randn(batch, 3, *size).log_softmax(1)
+    return image, log_probs, torch.randn(samples, batch, generator.noise_size)
+
+
+@pytest.mark.parametrize('name', ['RefinementUNet', 'LatentUNet'])
+@pytest.mark.parametrize('variant', VARIANTS)
+@pytest.mark.parametrize('size', [(37, 53), (16, 48), (5, 3), (1, 1)])
+def test_any_size_gives_probabilities(name, variant, size):
+    generator = _build(name, **VARIANTS[variant]).eval()
+    probs = generator(*_inputs(generator, size)).results
+    assert probs.shape == (3, 2, 3, *size)
+    assert torch.allclose(probs.sum(2), torch.ones(3, 2, *size), atol=1e-5)
+    assert probs.dtype == torch.float32
+
+
+@pytest.mark.parametrize('variant', VARIANTS)
+def test_pure_and_independent_of_batch_and_samples(variant):
+    generator = _build(**VARIANTS[variant]).eval()
+    image, log_probs, z = _inputs(generator, samples=4, batch=3)
+    probs = generator(image, log_probs, z).results
+    assert torch.equal(probs, generator(image, log_probs, z).results)
+    one = generator(image[1:2], log_probs[1:2], z[2:3, 1:2]).results
+    assert torch.allclose(probs[2, 1], one[0, 0], atol=1e-5)
+
+
+@pytest.mark.parametrize('variant', VARIANTS)
+def test_channels_last_is_the_same(variant):
+    generator = _build(**VARIANTS[variant]).eval()
+    image, log_probs, z = _inputs(generator, (37, 53))
+    probs = generator(image, log_probs, z).results
+    generator = generator.to(memory_format=torch.channels_last)
+    image = image.contiguous(memory_format=torch.channels_last)
+    log_probs = log_probs.contiguous(memory_format=torch.channels_last)
+    features = generator.encode(image, log_probs)
+    x = generator.up[0].modulate(features.base[None], z[..., -8:])
+    assert x.is_contiguous(memory_format=torch.channels_last)
+    again = generator(image, log_probs, z).results
+    assert torch.allclose(probs, again, atol=1e-5)
+
+
+def test_encoder_runs_once_per_image():
+    generator = _build()
+    calls = []
+    for block in generator.down:
+        block.register_forward_hook(lambda m, i, o: calls.append(len(o)))
+    for block in generator.up:
+        block.conv_skip.register_forward_hook(
+            lambda m, i, o: calls.append(len(o))
+        )
+    inputs = _inputs(generator, samples=6)
+    generator(*inputs, consume=lambda p: (p,), chunk_size=2)
+    assert calls == [2] * 8
+
+
+def test_noise_enters_every_up_block_and_nothing_else():
+    generator = _build(norm_cfg=None, dropout=0.0)
+    inputs = _inputs(generator)
+    for block in generator.up:
+        nn.init.zeros_(block.film.weight)
+    still = generator(*inputs).results
+    assert torch.allclose(still, still[:1].expand_as(still), atol=1e-6)
+    for block in generator.up:
+        nn.init.normal_(block.film.weight)
+        moved = generator(*inputs).results
+        assert (moved - moved[:1]).abs().max() > 1e-3
+        nn.init.zeros_(block.film.weight)
+
+
+@pytest.mark.parametrize('film', ['affine', 'residual'])
+@pytest.mark.parametrize('upsample', ['deconv', 'resize'])
+def test_up_block_by_hand(film, upsample):
+    """A plain U-Net block on repeated features, then scale and shift."""
+    torch.manual_seed(0)
+    block = UpBlock(6, 5, 4, 3, None, 0.0, film, upsample)
+    x, skip = torch.randn(2 * 2, 6, 3, 4), torch.randn(2, 5, 5, 7)
+    z = torch.randn(2, 2, 3)
+    out = block.modulate(block.merge(x, block.conv_skip(skip)), z)
+
+    up = block.up(x)
+    if upsample == 'resize':
+        up = F.interpolate(up, (5, 7), mode='bilinear')
+    both = torch.cat((up[..., :5, :7], skip.repeat(2, 1, 1, 1)), dim=1)
+    weight = torch.cat((block.conv.weight, block.conv_skip.weight), dim=1)
+    y = F.conv2d(both, weight, block.conv_skip.bias, padding=1)
+    noise = z.reshape(4, 3)
+    scale = noise @ block.film.weight[:4].T + block.film.bias[:4]
+    shift = noise @ block.film.weight[4:].T + block.film.bias[4:]
+    if film == 'residual':
+        scale = 1 + scale
+    y = y * scale[..., None, None] + shift[..., None, None]
+    assert torch.allclose(out, torch.where(y > 0, y, 0.2 * y), atol=1e-5)
+
+
+def test_faithful_defaults():
+    generator = RefinementUNet(num_classes=2)
+    assert [b[0].conv.out_channels for b in generator.down] == [
+        32, 64, 128, 256,
+    ]  # fmt: skip
+    assert [b.conv.out_channels for b in generator.up] == [128, 64, 32, 32]
+    assert all(isinstance(b.up, nn.ConvTranspose2d) for b in generator.up)
+    assert all(isinstance(b.norm, nn.BatchNorm2d) for b in generator.up)
+    assert all(b.scale_offset == 0 and b.dropout == 0.1 for b in generator.up)
+    assert generator.noise_size == 8
+    assert not generator.residual
+
+
+@pytest.mark.parametrize('name', ['RefinementUNet', 'LatentUNet'])
+def test_residual_starts_at_f(name):
+    generator = _build(name, residual=True)
+    generator.init_weights()
+    inputs = _inputs(generator)
+    probs = generator(*inputs).results
+    wanted = inputs[1].exp().expand_as(probs)
+    assert torch.allclose(probs, wanted, atol=1e-6)
+    probs[:, :, 0].sum().backward()
+    assert generator.logits.weight.grad.abs().max() > 0
+
+
+@pytest.mark.parametrize('length', [None, 4.0])
+def test_gumbel_base_starts_as_the_gumbel_sampler(length):
+    base = {'correlation_length': length}
+    generator = _build(gumbel=base, temperature=0.3)
+    sampler = MODELS.build(
+        {'type': 'GumbelSampler', 'num_classes': 3, 'temperature': 0.3, **base}
+    )
+    assert generator.noise_size == sampler.noise_size + 8
+    image, log_probs, z = _inputs(generator)
+    probs = generator(image, log_probs, z).results
+    own = sampler(image, log_probs, z[..., : sampler.noise_size]).results
+    assert torch.allclose(probs, own, atol=1e-5)
+
+
+def test_variants_reach_every_parameter():
+    for cls in (RefinementUNet, LatentUNet):
+        for variant in VARIANTS.values():
+            torch.manual_seed(0)
+            generator = cls(num_classes=3, base_channels=4, **variant)
+            nn.init.normal_(generator.logits.weight)
+            probs = generator(*_inputs(generator)).results
+            probs[:, :, 0].square().sum().backward()
+            assert all(p.grad is not None for p in generator.parameters())
+
+
+@pytest.mark.parametrize(
+    ('kwargs', 'message'),
+    [
+        ({'noise_size': 0}, 'noise_size=0'),
+        ({'noise_size': 0, 'gumbel': {}}, 'noise_size=0'),
+        ({'num_classes': 1}, 'num_classes=1'),
+        ({'film': 'adain'}, "film='adain'"),
+        ({'upsample': 'bilinear'}, "upsample='bilinear'"),
+        ({'depth': 0}, 'depth=0'),
+        ({'base_channels': 0}, 'base_channels=0'),
+        ({'dropout': 1.0}, 'dropout=1.0'),
+        ({'temperature': 0.0}, 'temperature=0.0'),
+        ({'gumbel': {'correlation_length': -1}}, 'correlation_length=-1'),
+    ],
+)
+@pytest.mark.parametrize('cls', [RefinementUNet, LatentUNet])
+def test_refuses(cls, kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        cls(**{'num_classes': 3, **kwargs})

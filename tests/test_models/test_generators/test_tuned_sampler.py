@@ -1,0 +1,87 @@
+import pytest
+import torch
+
+from mmcar.models import EnergyLoss, GumbelSampler, TunedSampler
+from mmcar.models.losses import SampleBatch
+
+NET = {
+    'type': 'ConvCalibration',
+    'channels': 4,
+    'num_blocks': 1,
+    'dropout': 0.0,
+}
+
+
+def _sampler(**kwargs):
+    torch.manual_seed(0)
+    sampler = TunedSampler(3, net=NET, **kwargs)
+    image = torch.randn(2, 3, 9, 8)
+    z = torch.randn(5, 2, sampler.noise_size)
+    return sampler, image, z
+
+
+@pytest.mark.parametrize('net_temperature', [1.0, 0.6])
+def test_starts_as_the_training_free_sampler_of_its_net(net_temperature):
+    sampler, image, z = _sampler(net_temperature=net_temperature)
+    sampler.eval()
+    logits = sampler.net(image) / net_temperature
+    other = torch.randn(2, 3, 9, 8).log_softmax(1)  # F has no say
+    expected = GumbelSampler(3)(image, logits.log_softmax(1), z).results
+    samples = sampler(image, other, z).results
+    assert torch.equal(samples.argmax(2), expected.argmax(2))
+    assert (samples[0] != samples[1]).any()
+
+
+def test_losses_of_samples_train_the_net():
+    sampler, image, z = _sampler(temperature=0.5)
+    label = (image[:, 0] > 0).long()
+
+    def loss():
+        samples = sampler(image, torch.zeros(2, 3, 9, 8), z).results
+        batch = SampleBatch(
+            samples.mean(0), label, len(samples), samples=samples
+        )
+        return EnergyLoss(classes=(0, 1))(batch)
+
+    optim = torch.optim.Adam(sampler.parameters(), lr=0.02)
+    before = loss().item()
+    for _ in range(30):
+        optim.zero_grad()
+        value = loss()
+        value.backward()
+        assert all(p.grad is not None for p in sampler.parameters())
+        optim.step()
+    assert loss().item() < before - 0.5
+
+
+def test_net_runs_once_however_the_samples_are_chunked():
+    sampler, image, z = _sampler(temperature=0.5)
+    calls = []
+    sampler.net.register_forward_hook(lambda *_: calls.append(1))
+    whole = sampler(image, None, z).results
+    chunks = sampler(image, None, z, lambda p: (p,), chunk_size=2).results
+    assert len(calls) == 2
+    torch.testing.assert_close(torch.cat([c[0] for c in chunks]), whole)
+
+
+def test_takes_the_noise_of_the_gumbel_sampler():
+    sampler, image, z = _sampler(correlation_length=3.0, common=0.5)
+    assert sampler.noise_size == 3 * (2 * 32 + 1)
+    assert sampler(image, None, z).results.shape == (5, 2, 3, 9, 8)
+
+
+@pytest.mark.parametrize(
+    ('kwargs', 'message'),
+    [
+        ({'net_temperature': 0}, 'net_temperature=0'),
+        ({'temperature': 0}, 'temperature=0'),
+        (
+            {'net': {**NET, 'black_box_classes': 4}},
+            'generator.net.black_box_classes=4',
+        ),
+        ({'net': {**NET, 'num_classes': 2}}, 'net.num_classes is 2'),
+    ],
+)
+def test_refuses(kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        TunedSampler(3, **{'net': NET, **kwargs})

@@ -1,0 +1,70 @@
+"""Losses of samples: names, needs, and losses that users write."""
+
+import pytest
+import torch
+from mmseg.registry import MODELS
+from torch import nn
+
+from mmcar.models.losses import BaseLoss, SampleLosses
+from tests.toys import toy_batch, toy_model, toy_optims
+
+
+@MODELS.register_module()
+class MeanConfidence(nn.Module):
+    """A loss as a user may write it: it says nothing of itself."""
+
+    def forward(self, batch):
+        return (1 - batch.samples.amax(2)).mean() + 0 * batch.log_probs.mean()
+
+
+def generator_step(**model):
+    model = toy_model(**model)
+    optims = toy_optims(model)
+    return model.train_step(toy_batch(), {'generator': optims['generator']})
+
+
+def test_losses_of_one_type_add_up_and_are_logged_apart():
+    once = dict(type='CalibrationLoss', loss_weight=2.0)
+    model = toy_model(loss_samples=[once, once, dict(once, loss_weight=1.0)])
+    data = model.data_preprocessor(toy_batch(), True)
+    batch = model.train_batch(*data.values(), seed=(0,))
+    losses = model.eval().losses('generator', batch)
+    names = ['loss_cal', 'loss_cal_2', 'loss_cal_3']
+    assert [name for name in losses if 'cal' in name] == names
+    first, second, third = (losses[name] for name in names)
+    assert first == second == 2 * third > 0
+
+
+def test_a_loss_may_be_named_by_the_config():
+    losses = SampleLosses(
+        [
+            dict(type='CalibrationLoss', loss_name='loss_narrow'),
+            dict(type='EnergyLoss', loss_name='far'),
+        ]
+    )
+    assert losses.names == ['loss_narrow', 'loss_far']
+
+
+def test_a_loss_that_says_nothing_of_itself_works():
+    log = generator_step(loss_samples=dict(type='MeanConfidence'))
+    assert log['loss_MeanConfidence'] > 0
+
+
+@pytest.mark.parametrize(
+    ('types', 'needs'),
+    [
+        (['CalibrationLoss'], {'log_probs'}),
+        (['EnergyLoss', 'MatchingLoss'], {'samples'}),
+        (['EnergyLoss', 'CalibrationLoss'], {'samples', 'log_probs'}),
+        (['MeanConfidence'], {'samples', 'log_probs'}),
+    ],
+)
+def test_needs_of_all_losses_are_joined(types, needs):
+    assert SampleLosses([dict(type=name) for name in types]).needs == needs
+
+
+def test_base_masks_the_ignored_pixels():
+    label = torch.tensor([[[0, 7], [1, 255]]])
+    batch = type('Batch', (), dict(label=label))
+    mask = BaseLoss(ignore_index=7).mask(batch)
+    assert mask.tolist() == [[[True, False], [True, True]]]

@@ -1,0 +1,275 @@
+"""Losses against loops over pixels and classes, written from the formulas."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from mmseg.registry import MODELS
+
+from mmcar.models.losses import AdversarialLoss, CalibrationLoss, SampleBatch
+from mmcar.models.losses.base import keep_from_zero
+from mmcar.models.losses.calibration import DIVERGENCES, calibration_loss
+
+EPS = 1e-3
+
+
+def probs(*shape, seed=0, dim=1):
+    rng = torch.Generator().manual_seed(seed)
+    logits = 2 * torch.randn(*shape, generator=rng, dtype=torch.float64)
+    return logits.softmax(dim)
+
+
+def brute_force(mean, target, divergence, mask, eps=EPS):
+    """Loops over pixels; ``mean`` is the first argument of reverse KL."""
+    mean, target = mean.numpy(), target.numpy()
+    batch, classes, height, width = mean.shape
+    total, count = 0.0, 0
+    for b, i, j in np.ndindex(batch, height, width):
+        if not mask[b, i, j]:
+            continue
+        count += 1
+        for k in range(classes):
+            s, f = mean[b, k, i, j], target[b, k, i, j]
+            if divergence == 'squared_error':
+                total += 0.5 * (s - f) ** 2
+                continue
+            s = s * (1 - classes * eps) + eps
+            f = f * (1 - classes * eps) + eps
+            m = (s + f) / 2
+            total += {
+                'reverse_kl': s * math.log(s / f),
+                'forward_kl': f * math.log(f / s),
+                'js': 0.5 * s * math.log(s / m) + 0.5 * f * math.log(f / m),
+            }[divergence]
+    return total / count
+
+
+def make_batch(num_samples=5, classes=3, ignored=True):
+    samples = probs(num_samples, 2, classes, 4, 5, seed=1, dim=2)
+    label = torch.randint(classes, (2, 4, 5))
+    if ignored:
+        label[0, :2] = 255
+        label[1, 3, 4] = 255
+    return SampleBatch(
+        mean=samples.mean(0),
+        log_probs=probs(2, classes, 4, 5, seed=2).log(),
+        label=label,
+        num_samples=num_samples,
+        samples=samples,
+        fake_logits=torch.randn(num_samples, 2, dtype=torch.float64),
+    )
+
+
+@pytest.mark.parametrize('divergence', DIVERGENCES)
+class TestDivergences:
+    def test_brute_force(self, divergence):
+        batch = make_batch()
+        mask = batch.label != 255
+        target = batch.log_probs.exp()
+        expected = brute_force(batch.mean, target, divergence, mask)
+        actual = calibration_loss(batch.mean, target, divergence, mask, EPS)
+        assert actual.item() == pytest.approx(expected, rel=1e-10)
+        loss = CalibrationLoss(divergence, eps=EPS, loss_weight=3.0)
+        assert loss(batch).item() == pytest.approx(3 * expected, rel=1e-10)
+
+    def test_argument_order(self, divergence):
+        """Swapping sample mean and target must not go unnoticed."""
+        mean, target = probs(1, 3, 4, 4, seed=3), probs(1, 3, 4, 4, seed=4)
+        mask = torch.ones(1, 4, 4, dtype=torch.bool)
+        expected = brute_force(mean, target, divergence, mask)
+        swapped = calibration_loss(target, mean, divergence, mask, EPS).item()
+        symmetric = divergence in ('js', 'squared_error')
+        assert (swapped == pytest.approx(expected, rel=1e-6)) == symmetric
+
+    def test_gradcheck(self, divergence):
+        mean = probs(1, 3, 2, 2, seed=5).requires_grad_()
+        target = probs(1, 3, 2, 2, seed=6)
+        mask = torch.tensor([[[True, False], [True, True]]])
+        assert torch.autograd.gradcheck(
+            lambda x: calibration_loss(x, target, divergence, mask), (mean,)
+        )
+
+    def test_zero_only_at_equality(self, divergence):
+        mean, target = probs(1, 3, 2, 2, seed=7), probs(1, 3, 2, 2, seed=8)
+        same = calibration_loss(mean, mean, divergence).item()
+        assert same == pytest.approx(0, abs=1e-12)
+        assert calibration_loss(mean, target, divergence).item() > 1e-3
+
+    @pytest.mark.parametrize('mean', ['onehot', 'zero', 'uniform'])
+    @pytest.mark.parametrize('target', ['onehot', 'zero', 'uniform'])
+    def test_extremes_are_finite(self, divergence, mean, target):
+        maps = {
+            'onehot': torch.eye(4)[None, :, :, None],
+            'zero': torch.zeros(1, 4, 4, 1),
+            'uniform': torch.full((1, 4, 4, 1), 0.25),
+        }
+        values = maps[mean].clone().requires_grad_()
+        # The target is the other one-hot map, where the two disagree most.
+        loss = calibration_loss(values, maps[target].flip(1), divergence)
+        loss.backward()
+        assert loss.isfinite() and values.grad.isfinite().all()
+
+    def test_collapsed_mean_is_pulled_back(self, divergence):
+        mean = torch.tensor([1.0, 0.0]).view(1, 2, 1, 1).requires_grad_()
+        calibration_loss(
+            mean, torch.full((1, 2, 1, 1), 0.5), divergence
+        ).backward()
+        grad = mean.grad.flatten()
+        assert grad[0] > grad[1]
+
+    def test_everything_ignored(self, divergence):
+        batch = make_batch()
+        batch.label.fill_(255)
+        batch.mean.requires_grad_()
+        loss = CalibrationLoss(divergence)(batch)
+        loss.backward()
+        assert loss == 0 and (batch.mean.grad == 0).all()
+
+    def test_ignored_pixels_carry_nothing(self, divergence):
+        batch = make_batch()
+        before = CalibrationLoss(divergence)(batch)
+        batch.mean = batch.mean.clone()
+        batch.mean.permute(0, 2, 3, 1)[batch.label == 255] = float('nan')
+        assert CalibrationLoss(divergence)(batch) == before
+
+
+def test_no_gradient_for_the_target():
+    batch = make_batch()
+    batch.log_probs.requires_grad_()
+    batch.mean.requires_grad_()
+    CalibrationLoss()(batch).backward()
+    assert batch.log_probs.grad is None
+    assert batch.mean.grad.abs().sum() > 0
+
+
+def test_keep_from_zero():
+    kept = keep_from_zero(torch.eye(4)[None], 0.01)
+    assert kept.min() == pytest.approx(0.01)
+    assert torch.allclose(kept.sum(1), torch.ones(1, 4))
+    assert (keep_from_zero(torch.eye(4)[None], 0) == torch.eye(4)).all()
+    with pytest.raises(ValueError, match=r'eps=0\.3'):
+        keep_from_zero(torch.eye(4)[None], 0.3)
+
+
+class TestUnbiased:
+    loss = CalibrationLoss('squared_error', unbiased=True, loss_weight=1.0)
+
+    def test_brute_force(self):
+        """The mean over pairs i != j of (s_i - f)(s_j - f) / 2."""
+        batch = make_batch(num_samples=4)
+        gap = (batch.samples - batch.log_probs.exp()).numpy()
+        mask = (batch.label != 255).numpy()
+        pairs = [(i, j) for i in range(4) for j in range(4) if i != j]
+        expected = np.mean(
+            [(gap[i] * gap[j]).sum(1)[mask].mean() / 2 for i, j in pairs]
+        )
+        assert self.loss(batch).item() == pytest.approx(expected, rel=1e-9)
+
+    def test_expectation(self):
+        """Its mean does not depend on M; that of the plain loss does."""
+        rng = torch.Generator().manual_seed(0)
+        target = torch.tensor([0.6, 0.4], dtype=torch.float64)
+        repeats = 20000
+        ones = torch.rand(2, repeats, generator=rng) < 0.3  # samples: 0.7, 0.3
+        samples = torch.stack([~ones, ones], 2).double()[..., None, None]
+        batch = SampleBatch(
+            mean=samples.mean(0),
+            log_probs=target.log().view(1, 2, 1, 1).expand(repeats, 2, 1, 1),
+            label=torch.zeros(repeats, 1, 1, dtype=torch.long),
+            num_samples=2,
+            samples=samples,
+        )
+        true = 0.5 * 2 * 0.1**2
+        assert self.loss(batch).item() == pytest.approx(true, abs=3e-3)
+        plain = CalibrationLoss('squared_error', loss_weight=1.0)(batch)
+        assert plain.item() == pytest.approx(true + 0.21 / 2, abs=3e-3)
+
+    def test_refuses(self):
+        with pytest.raises(ValueError, match='squared_error'):
+            CalibrationLoss('reverse_kl', unbiased=True)
+        with pytest.raises(ValueError, match='at least 2 samples'):
+            self.loss(make_batch(num_samples=1))
+        batch = make_batch()
+        batch.samples = None
+        with pytest.raises(ValueError, match='needs `samples`'):
+            self.loss(batch)
+        assert 'samples' in self.loss.needs
+        assert CalibrationLoss().needs == {'log_probs'}
+
+
+def log_sigmoid(x):
+    return -math.log(1 + math.exp(-x))
+
+
+GENERATOR = {
+    'non_saturating': lambda x: -log_sigmoid(x),
+    'hinge': lambda x: -x,
+    'least_squares': lambda x: 0.5 * (x - 1) ** 2,
+}
+REAL = {
+    'non_saturating': lambda x: -log_sigmoid(x),
+    'hinge': lambda x: max(0, 1 - x),
+    'least_squares': lambda x: 0.5 * (x - 1) ** 2,
+}
+FAKE = {
+    'non_saturating': lambda x: -math.log(1 - 1 / (1 + math.exp(-x))),
+    'hinge': lambda x: max(0, 1 + x),
+    'least_squares': lambda x: 0.5 * x**2,
+}
+
+
+@pytest.mark.parametrize('mode', list(REAL))
+class TestAdversarial:
+    def test_brute_force(self, mode):
+        loss = AdversarialLoss(mode, loss_weight=7.0)
+        real = 2 * torch.randn(3, 2, 2, dtype=torch.float64)
+        batch = make_batch()
+        fake = batch.fake_logits
+        over = {n: v.flatten().tolist() for n, v in (('r', real), ('f', fake))}
+        generator = np.mean([GENERATOR[mode](x) for x in over['f']])
+        discriminator = np.mean([REAL[mode](x) for x in over['r']])
+        discriminator += np.mean([FAKE[mode](x) for x in over['f']])
+        assert loss.generator(fake).item() == pytest.approx(generator)
+        assert loss(batch).item() == pytest.approx(7 * generator)
+        assert loss.discriminator(real, fake).item() == pytest.approx(
+            discriminator
+        )
+
+    def test_directions(self, mode):
+        """D pushes real up and fake down, G pushes fake up."""
+        loss = AdversarialLoss(mode)
+        real = torch.zeros(4, requires_grad=True)
+        fake = torch.full((4,), 0.1, requires_grad=True)
+        loss.discriminator(real, fake).backward()
+        assert (real.grad < 0).all() and (fake.grad > 0).all()
+        fake.grad = None
+        loss.generator(fake).backward()
+        assert (fake.grad < 0).all()
+
+    def test_huge_logits_are_finite(self, mode):
+        logits = torch.tensor([-1e4, 1e4], requires_grad=True)
+        loss = AdversarialLoss(mode)
+        total = loss.generator(logits) + loss.discriminator(logits, logits)
+        total.backward()
+        assert total.isfinite() and logits.grad.isfinite().all()
+
+
+@pytest.mark.parametrize(
+    ('mode', 'undecided'),
+    [('non_saturating', 0.0), ('hinge', 0.0), ('least_squares', 0.5)],
+)
+def test_accuracy_counts_from_where_the_discriminator_is_undecided(
+    mode, undecided
+):
+    loss = AdversarialLoss(mode)
+    higher = undecided + torch.tensor([0.1, 0.3, 3.0, -0.1])
+    assert loss.accuracy(higher, -higher + 2 * undecided) == 0.75
+    assert loss.accuracy(-higher + 2 * undecided, higher) == 0.25
+
+
+def test_unknown_options_are_refused():
+    with pytest.raises(ValueError, match="divergence='kl'"):
+        MODELS.build(dict(type='CalibrationLoss', divergence='kl'))
+    with pytest.raises(ValueError, match="mode='wgan'"):
+        MODELS.build(dict(type='AdversarialLoss', mode='wgan'))

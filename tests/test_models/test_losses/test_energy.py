@@ -1,0 +1,242 @@
+"""The energy loss against loops over pairs, and its properties."""
+
+import numpy as np
+import pytest
+import torch
+from mmseg.registry import MODELS
+
+from mmcar.models.losses import SampleBatch
+from mmcar.models.losses.energy import (
+    EnergyLoss,
+    energy_loss,
+    sample_sample_distance,
+)
+
+
+def distance(a, b, mask, classes, smooth):
+    """1 - sum of minima / sum of maxima of (K, P) maps, mean of classes."""
+    values = []
+    for c in classes:
+        low = sum(np.minimum(a[c], b[c])[mask]) + smooth
+        high = sum(np.maximum(a[c], b[c])[mask]) + smooth
+        values.append(1 - low / high if high else 0.0)
+    return np.mean(values)
+
+
+def brute_force(samples, labels, classes, weights=None, smooth=1.0):
+    """Loop over images, samples and labels."""
+    samples = samples.detach().double().numpy()
+    samples = samples.reshape(*samples.shape[:3], -1)
+    num_samples, batch, num_classes, pixels = samples.shape
+    labels = labels.numpy().reshape(*labels.shape[:2], pixels)
+    results = []
+    for b in range(batch):
+        to_label, total = 0.0, 0.0
+        seen = np.zeros(pixels, bool)
+        for a, label in enumerate(labels[b]):
+            mask = label != 255
+            if not mask.any():
+                continue
+            seen |= mask
+            onehot = np.stack([label == c for c in range(num_classes)]) * 1.0
+            weight = 1.0 if weights is None else weights[b, a].item()
+            total += weight
+            for s in samples[:, b]:
+                d = distance(s, onehot, mask, classes, smooth)
+                to_label += weight * d / num_samples
+        if not total:
+            continue
+        among = [
+            distance(samples[i, b], samples[j, b], seen, classes, smooth)
+            for i in range(num_samples)
+            for j in range(num_samples)
+            if i != j
+        ]
+        results.append(2 * to_label / total - np.mean(among))
+    return np.mean(results)
+
+
+def make_case(num_samples=4, batch=3, classes=3, annotators=3):
+    logits = 2 * torch.randn(num_samples, batch, classes, 4, 5).double()
+    labels = torch.randint(classes, (batch, annotators, 4, 5))
+    labels = labels.to(torch.uint8)
+    labels[0, 0, :2] = 255
+    labels[0, :, 3] = 255  # ignored by all
+    labels[1, -1] = 255  # padding
+    return logits.softmax(2), labels
+
+
+@pytest.mark.parametrize('smooth', [0.0, 1.0])
+@pytest.mark.parametrize('classes', [None, (1,), (0, 2)])
+def test_brute_force(classes, smooth):
+    samples, labels = make_case()
+    expected = brute_force(samples, labels, classes or range(3), None, smooth)
+    actual = energy_loss(samples, labels, classes, smooth=smooth)
+    assert actual.item() == pytest.approx(expected, rel=1e-9)
+
+
+def test_biased_counts_every_pair():
+    samples, labels = make_case()
+    loss = energy_loss(samples, labels, unbiased=False)
+    # With every sample twice, 56 pairs i != j hold each d(i, j) four times
+    # and eight zeros.
+    twice = energy_loss(samples.repeat(2, 1, 1, 1, 1), labels)
+    unbiased = energy_loss(samples, labels)
+    among = (loss - unbiased) / (1 / 12 - 1 / 16)  # sum over i, j
+    assert twice.item() == pytest.approx(
+        (unbiased + among / 12 - 4 * among / 56).item(), rel=1e-9
+    )
+
+
+def test_label_weights():
+    samples, labels = make_case()
+    weights = torch.rand(3, 3)
+    weights[2, 1] = 0
+    expected = brute_force(samples, labels, range(3), weights)
+    actual = energy_loss(samples, labels, label_weights=weights)
+    assert actual.item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_image_without_labels_is_left_out():
+    samples, labels = make_case()
+    labels[2] = 255
+    expected = brute_force(samples, labels, range(3))
+    actual = energy_loss(samples, labels)
+    assert actual.item() == pytest.approx(expected, rel=1e-9)
+    labels.fill_(255)
+    assert energy_loss(samples, labels) == 0
+
+
+def test_module_reads_the_batch():
+    samples, labels = make_case()
+    batch = SampleBatch(
+        mean=samples.mean(0),
+        log_probs=samples[0].log(),
+        label=labels[:, 1].long(),
+        num_samples=4,
+        samples=samples,
+        labels=labels,
+    )
+    loss = MODELS.build(
+        dict(type='EnergyLoss', classes=(1, 2), loss_weight=3.0)
+    )
+    assert loss.needs == {'samples'}
+    expected = 3 * energy_loss(samples, labels, (1, 2))
+    assert loss(batch) == expected
+    batch.labels = None
+    expected = 3 * energy_loss(samples, labels[:, 1:2], (1, 2))
+    assert loss(batch) == expected
+
+
+def test_hard_maps_give_the_unbiased_ged():
+    """For one-hot samples, d is 1 - IoU with empty-empty counted as 1."""
+    maps = torch.randint(2, (4, 1, 4, 5))
+    maps[0] = 0
+    samples = torch.stack([1 - maps, maps], 2).double()
+    labels = torch.randint(2, (1, 2, 4, 5))
+    labels[0, 1] = 0
+
+    def iou(a, b):
+        union = (a | b).sum().item()
+        return (a & b).sum().item() / union if union else 1.0
+
+    cross = np.mean([1 - iou(s[0], y) for s in maps for y in labels[0]])
+    among = [1 - iou(a[0], b[0]) for a in maps for b in maps if a is not b]
+    actual = energy_loss(samples, labels, (1,), smooth=0.0)
+    expected = 2 * cross - np.sum(among) / 12
+    assert actual.item() == pytest.approx(expected, abs=1e-9)
+
+
+def test_soft_map_has_no_distance_to_itself():
+    sample = torch.rand(1, 2, 3, 20).expand(4, 2, 3, 20)
+    distances = sample_sample_distance(sample, torch.ones(2, 20))
+    assert distances.abs().max() < 1e-6
+
+
+def test_expectation_is_smallest_at_the_true_distribution():
+    """A proper score: modes of weight .3 / .7 are best met by .3 / .7."""
+    modes = torch.zeros(2, 2, 1, 6)
+    modes[0, 1, 0, :4] = 1
+    modes[1, 1, 0, 3:] = 1
+    modes[:, 0] = 1 - modes[:, 1]
+    labels = modes.argmax(1)[None]  # (1, 2, 1, 6)
+    weights = torch.tensor([[0.3, 0.7]])
+
+    def score(count):
+        """Expected loss where the first mode has frequency count / 10."""
+        samples = modes[[0] * count + [1] * (10 - count)].unsqueeze(1)
+        return energy_loss(
+            samples, labels, label_weights=weights, unbiased=False
+        ).item()
+
+    scores = [score(count) for count in range(11)]
+    assert int(np.argmin(scores)) == 3
+
+
+def test_gradcheck():
+    samples, labels = make_case(num_samples=3, batch=2)
+    samples = samples.requires_grad_()
+    assert torch.autograd.gradcheck(
+        lambda x: energy_loss(x, labels[:2]), (samples,)
+    )
+
+
+@pytest.mark.parametrize('smooth', [0.0, 1.0])
+@pytest.mark.parametrize('value', ['onehot', 'zero', 'uniform'])
+def test_extremes_are_finite(value, smooth):
+    maps = {
+        'onehot': torch.eye(3)[torch.randint(3, (4, 2, 4, 4))],
+        'zero': torch.zeros(4, 2, 4, 4, 3),
+        'uniform': torch.full((4, 2, 4, 4, 3), 1 / 3),
+    }
+    samples = maps[value].movedim(-1, 2).clone().requires_grad_()
+    labels = torch.randint(2, (2, 3, 4, 4))  # class 2 is absent
+    loss = energy_loss(samples, labels, smooth=smooth)
+    loss.backward()
+    assert loss.isfinite() and samples.grad.isfinite().all()
+
+
+def test_training_comes_near_the_floor():
+    """Maps linear in their noise learn to vary like two labels, .3 / .7."""
+    torch.manual_seed(0)
+    labels = torch.zeros(1, 2, 8, 8, dtype=torch.long)
+    labels[0, 0, :4] = 1
+    labels[0, 1, :, 4:] = 1
+    weights = torch.tensor([[0.3, 0.7]])
+    params = (0.1 * torch.randn(2, 1, 2, 8, 8)).requires_grad_()
+    optimizer = torch.optim.Adam([params], lr=0.05)
+
+    def loss(count):
+        z = torch.randn(count, 1, 1, 1, 1)
+        samples = (params[0] + params[1] * z).softmax(2)
+        return energy_loss(samples, labels, label_weights=weights)
+
+    for _ in range(400):
+        optimizer.zero_grad()
+        loss(10).backward()
+        optimizer.step()
+    floor = 2 * 0.3 * 0.7 * (1 - 17 / 49)  # E d(y, y'), with smooth = 1
+    one_map = 2 * 0.3 * (1 - 17 / 49)  # always the likelier label
+    assert floor - 0.02 < loss(500).item() < (floor + one_map) / 2
+    decided = (params[0] + params[1] * torch.randn(999, 1, 1, 1, 1)).argmax(2)
+    corners = decided[:, 0, ::7, ::7].float().mean(0)
+    expected = torch.tensor([[0.3, 1.0], [0.0, 0.7]])
+    assert torch.allclose(corners, expected, atol=0.15)
+
+
+def test_refuses():
+    samples, labels = make_case(num_samples=1)
+    with pytest.raises(ValueError, match='at least 2 samples'):
+        energy_loss(samples, labels)
+    with pytest.raises(ValueError, match='smooth=-1'):
+        EnergyLoss(smooth=-1)
+
+
+def test_order_of_classes_does_not_matter():
+    samples, labels = make_case()
+    losses = [
+        energy_loss(samples, labels, classes=order)
+        for order in ((0, 1, 2), (2, 0, 1), None)
+    ]
+    assert torch.allclose(losses[0], losses[1])
+    assert torch.allclose(losses[0], losses[2])

@@ -1,0 +1,132 @@
+"""Cross entropies and the ELBO against loops over pixels."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.distributions import Normal, kl_divergence
+
+from mmcar.models.losses import (
+    ELBOLoss,
+    LabelCrossEntropy,
+    SampleBatch,
+    SampleCrossEntropy,
+)
+from mmcar.models.losses.likelihood import standard_normal_kl
+from mmcar.models.losses.pixel import label_cross_entropy
+
+NUM_SAMPLES, CLASSES = 3, 4
+
+
+def make_label():
+    label = torch.randint(CLASSES, (2, 4, 5))
+    label[0, 1:3] = 255
+    return label
+
+
+def make_batch():
+    samples = torch.randn(NUM_SAMPLES, 2, CLASSES, 4, 5).double().softmax(2)
+    return SampleBatch(
+        mean=samples.mean(0),
+        log_probs=samples[0].log(),
+        label=make_label(),
+        num_samples=NUM_SAMPLES,
+        samples=samples,
+        posterior=(torch.randn(2, 6).double(), torch.randn(2, 6).double()),
+    )
+
+
+def brute_force(probs, label, eps=0.0):
+    """Loop over pixels of (K, H, W) probabilities and (H, W) labels."""
+    values = []
+    for i, j in np.ndindex(*label.shape):
+        if label[i, j] != 255:
+            p = probs[label[i, j], i, j].item()
+            values.append(-math.log((1 - CLASSES * eps) * p + eps))
+    return values
+
+
+def test_hard_label():
+    logits, label = torch.randn(2, CLASSES, 4, 5), make_label()
+    values = [brute_force(logits[b].softmax(0), label[b]) for b in (0, 1)]
+    expected = np.mean(np.concatenate(values))
+    loss = LabelCrossEntropy(loss_weight=2.0)(logits, label)
+    assert loss.item() == pytest.approx(2 * expected, rel=1e-5)
+    other_id = torch.where(label == 255, 7, label)
+    same = LabelCrossEntropy(2.0, ignore_index=7)(logits, other_id)
+    assert same == loss
+
+
+def test_soft_label_is_the_mean_over_annotators():
+    logits = torch.randn(2, CLASSES, 4, 5)
+    labels = torch.randint(CLASSES, (3, 2, 4, 5))
+    soft = torch.nn.functional.one_hot(labels, CLASSES).float().mean(0)
+    soft = soft.permute(0, 3, 1, 2)
+    valid = torch.rand(2, 4, 5) < 0.7
+    hard = [LabelCrossEntropy()(logits, y, valid).item() for y in labels]
+    loss = LabelCrossEntropy()(logits, soft, valid)
+    assert loss.item() == pytest.approx(np.mean(hard), rel=1e-5)
+    assert loss != LabelCrossEntropy()(logits, soft)
+
+
+def test_impossible_classes_cost_nothing():
+    log_probs = torch.tensor([1.0, 0.0]).log().view(1, 2, 1, 1)
+    target = torch.tensor([1.0, 0.0]).view(1, 2, 1, 1)
+    assert label_cross_entropy(log_probs, target) == 0
+
+
+@pytest.mark.parametrize('soft', [False, True])
+def test_everything_ignored(soft):
+    logits = torch.randn(2, CLASSES, 4, 5, requires_grad=True)
+    if soft:
+        target = torch.full_like(logits, 0.25).detach()
+        valid = torch.zeros(2, 4, 5, dtype=torch.bool)
+    else:
+        target, valid = torch.full((2, 4, 5), 255), None
+    loss = LabelCrossEntropy()(logits, target, valid)
+    loss.backward()
+    assert loss == 0 and (logits.grad == 0).all()
+
+
+def test_sample_cross_entropy():
+    batch = make_batch()
+    values = [
+        value
+        for sample in batch.samples
+        for b in (0, 1)
+        for value in brute_force(sample[b], batch.label[b], eps=1e-6)
+    ]
+    loss = SampleCrossEntropy(loss_weight=5.0)(batch)
+    assert loss.item() == pytest.approx(5 * np.mean(values), rel=1e-9)
+
+
+def test_elbo():
+    batch = make_batch()
+    mean, logvar = batch.posterior
+    posterior = Normal(mean, (0.5 * logvar).exp())
+    prior = Normal(torch.zeros_like(mean), torch.ones_like(mean))
+    kl = kl_divergence(posterior, prior).sum(1)
+    assert torch.allclose(standard_normal_kl(mean, logvar), kl)
+    loss = ELBOLoss(beta=0.1, loss_weight=2.0)(batch)
+    expected = SampleCrossEntropy(2.0)(batch) + 2 * 0.1 * kl.mean()
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-9)
+    batch.posterior = None
+    with pytest.raises(ValueError, match='ELBOLoss needs `posterior`'):
+        ELBOLoss()(batch)
+
+
+@pytest.mark.parametrize('value', ['onehot', 'zero', 'uniform'])
+def test_extremes_are_finite(value):
+    batch = make_batch()
+    maps = {
+        'onehot': torch.eye(CLASSES)[[1, 2, 3, 0]].view(1, 1, 4, 4, 1),
+        'zero': torch.zeros(1, 1, 4, 4, 1),
+        'uniform': torch.full((1, 1, 4, 4, 1), 1 / CLASSES),
+    }
+    samples = maps[value].expand_as(batch.samples).float().requires_grad_()
+    batch.samples = samples
+    loss = ELBOLoss()(batch)
+    (grad,) = torch.autograd.grad(loss, samples)
+    assert loss.isfinite() and grad.isfinite().all()
+    assert grad.abs().sum() > 0

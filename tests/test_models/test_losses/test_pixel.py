@@ -1,0 +1,107 @@
+"""What F learns from, by loops over pixels, and MMSeg's losses as F's."""
+
+import pytest
+import torch
+from mmseg.registry import MODELS
+
+from mmcar.models.losses import LabelCrossEntropy
+from mmcar.models.losses.pixel import PixelLosses
+from tests.toys import toy_batch, toy_model, toy_optims
+
+WEIGHTS = [0.5, 2.0, 3.0]
+
+
+def case():
+    rng = torch.Generator().manual_seed(0)
+    logits = torch.randn(2, 3, 4, 5, generator=rng, requires_grad=True)
+    label = torch.randint(3, (2, 4, 5), generator=rng)
+    label[0, :2] = 255
+    return logits, label
+
+
+def weighted_by_hand(logits, target, valid):
+    """Target (B, K, H, W); sums over the pixels that count."""
+    log_probs = logits.log_softmax(1)
+    total = weight = 0.0
+    for b, y, x in valid.nonzero().tolist():
+        for k, w in enumerate(WEIGHTS):
+            share = w * target[b, k, y, x].item()
+            total -= share * log_probs[b, k, y, x].item()
+            weight += share
+    return total / weight
+
+
+def test_class_weights_of_hard_and_soft_labels():
+    logits, label = case()
+    loss = LabelCrossEntropy(class_weight=WEIGHTS)
+    valid = label != 255
+    hard = torch.nn.functional.one_hot(label.where(valid, 0), 3).movedim(-1, 1)
+    expected = weighted_by_hand(logits, hard.float(), valid)
+    assert loss(logits, label).item() == pytest.approx(expected, rel=1e-5)
+    soft = torch.rand(2, 3, 4, 5).softmax(1)
+    expected = weighted_by_hand(logits, soft, valid)
+    found = loss(logits, soft, valid).item()
+    assert found == pytest.approx(expected, rel=1e-5)
+    assert loss(logits, torch.full_like(label, 255)) == 0
+
+
+STOCK = [
+    dict(type='CrossEntropyLoss'),
+    dict(type='CrossEntropyLoss', class_weight=WEIGHTS),
+    dict(type='CrossEntropyLoss', class_weight=WEIGHTS, avg_non_ignore=True),
+    dict(type='DiceLoss'),
+    dict(type='DiceLoss', naive_dice=True),
+    dict(type='FocalLoss'),
+    dict(type='LovaszLoss', reduction='none'),
+    dict(type='TverskyLoss'),
+]
+
+
+@pytest.mark.parametrize('cfg', STOCK, ids=lambda c: str(sorted(c.items())))
+def test_losses_of_mmseg_leave_ignored_pixels_out(cfg):
+    logits, label = case()
+    losses = PixelLosses(cfg, ignore_index=255)
+    (value,) = losses(logits.log_softmax(1), label).values()
+    assert value.isfinite() and value > 0
+    (gradient,) = torch.autograd.grad(value, logits)
+    assert gradient.isfinite().all()
+    if cfg['type'] != 'DiceLoss' and cfg['type'] != 'TverskyLoss':
+        # Those two count predicted mass of ignored pixels too.
+        assert not gradient.movedim(1, -1)[label == 255].any()
+    assert gradient.movedim(1, -1)[label != 255].any()
+
+
+def test_weighted_cross_entropy_of_mmseg_equals_ours():
+    logits, label = case()
+    log_probs = logits.log_softmax(1)
+    stock = PixelLosses(STOCK[1], ignore_index=255)
+    ours = LabelCrossEntropy(class_weight=WEIGHTS)
+    (found,) = stock(log_probs, label).values()
+    torch.testing.assert_close(found, ours(log_probs, label))
+
+
+def test_several_losses_train_the_calibration_net():
+    model = toy_model(
+        loss_pixels=[
+            dict(type='CrossEntropyLoss', class_weight=[1.0, 2.0]),
+            dict(type='DiceLoss', loss_weight=0.5),
+        ]
+    )
+    optims = toy_optims(model)
+    log = model.train_step(toy_batch(), {'calibration': optims['calibration']})
+    assert {'loss_ce', 'loss_dice'} <= log.keys()
+
+
+def test_soft_labels_need_a_loss_that_takes_them():
+    model = toy_model(
+        loss_pixels=dict(type='DiceLoss'), train_cfg=dict(soft_labels=True)
+    )
+    optims = toy_optims(model)
+    with pytest.raises(ValueError, match='DiceLoss takes one label'):
+        model.train_step(toy_batch(), {'calibration': optims['calibration']})
+
+
+def test_registered():
+    assert isinstance(
+        MODELS.build(dict(type='LabelCrossEntropy')), LabelCrossEntropy
+    )

@@ -1,0 +1,76 @@
+"""What a model consists of, and which configs it refuses."""
+
+import pytest
+
+from tests.toys import toy_config, toy_model
+
+BLACK_BOX = dict(
+    type='BlackBox',
+    backbone=dict(
+        type='ResNet',
+        depth=18,
+        num_stages=2,
+        out_indices=(0, 1),
+        strides=(1, 2),
+        dilations=(1, 1),
+        base_channels=4,
+        stem_channels=4,
+        norm_cfg=dict(type='BN'),
+    ),
+    decode_head=dict(
+        type='FCNHead',
+        in_channels=8,
+        in_index=1,
+        channels=4,
+        num_classes=3,
+        norm_cfg=dict(type='BN'),
+    ),
+)
+
+
+def with_black_box() -> dict:
+    head = toy_config()['decode_head']
+    head['black_box'] = BLACK_BOX
+    return head
+
+
+def test_the_black_box_is_not_a_network():
+    model = toy_model(decode_head=with_black_box())
+    assert set(model.networks()) == {
+        'calibration',
+        'generator',
+        'discriminator',
+    }
+    model.train()
+    black_box = model.decode_head.black_box
+    assert not any(m.training for m in black_box.modules())
+    assert not any(p.requires_grad for p in black_box.parameters())
+
+
+@pytest.mark.parametrize(
+    'change, message',
+    [
+        (dict(train_cfg=dict(num_samples=0)), 'train_cfg.num_samples=0'),
+        (dict(train_cfg=dict(num_samples=None)), 'train_cfg.num_samples=None'),
+        (
+            dict(train_cfg=dict(samples_per_chunk=0)),
+            'train_cfg.samples_per_chunk=0',
+        ),
+        (dict(test_cfg=dict(num_samples=-1)), 'test_cfg.num_samples=-1'),
+        (dict(nonfinite='ignore'), "nonfinite='ignore'"),
+        (
+            dict(loss_samples=dict(type='CalibrationLoss', ignore_index=0)),
+            'CalibrationLoss.ignore_index=0, but decode_head.ignore_index=255',
+        ),
+        (dict(test_cfg=dict(mode='slide')), "mode='slide'"),
+        (dict(test_cfg=dict(samples=3)), "unknown keys \\['samples'\\]"),
+        (dict(pretrained='x.pth'), 'model.pretrained'),
+        (
+            dict(discriminator=dict(type='DCGANDiscriminator', num_classes=3)),
+            'discriminator.num_classes is 3',
+        ),
+    ],
+)
+def test_bad_configs_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        toy_model(**change)

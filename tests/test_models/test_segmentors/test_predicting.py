@@ -1,0 +1,64 @@
+"""What a prediction puts into a data sample."""
+
+import pytest
+import torch
+
+from tests.test_models.test_segmentors.test_car_segmentor import with_black_box
+from tests.toys import toy_batch, toy_model
+
+
+def test_predictions_have_every_field():
+    model = toy_model().eval()
+    batch = toy_batch()
+    for sample in batch['data_samples']:
+        sample.set_metainfo(dict(ori_shape=(24, 20)))
+    for sample in model.test_step(batch):
+        assert sample.pred_sem_seg.data.shape == (1, 24, 20)
+        assert sample.seg_logits.data.shape == (2, 24, 20)
+        assert sample.pred_samples.data.shape == (5, 24, 20)
+        assert sample.pred_samples.data.dtype == torch.uint8
+        total = sample.seg_logits.data.exp().sum(0)
+        torch.testing.assert_close(total, torch.ones_like(total))
+        total = sample.sample_probs.data.sum(0)
+        torch.testing.assert_close(total, torch.ones_like(total))
+
+
+def test_predictions_carry_what_the_black_box_said():
+    model = toy_model(decode_head=with_black_box()).eval()
+    for sample in model.test_step(toy_batch()):
+        probs = sample.black_box_probs.data
+        assert probs.shape == (3, 16, 16)
+        torch.testing.assert_close(probs.sum(0), torch.ones(16, 16))
+
+
+def test_predictions_do_not_depend_on_batch_order_or_chunks():
+    model = toy_model().eval()
+    batch = toy_batch()
+    reverse = {key: value[::-1] for key, value in toy_batch().items()}
+    first = model.test_step(batch)
+    model.test_cfg['samples_per_chunk'] = 2
+    second = model.test_step(reverse)[::-1]
+    for one, other in zip(first, second, strict=True):
+        torch.testing.assert_close(
+            one.sample_probs.data, other.sample_probs.data
+        )
+
+
+@pytest.mark.parametrize(
+    ('direction', 'axes'),
+    [('horizontal', (-1,)), ('vertical', (-2,)), ('diagonal', (-2, -1))],
+)
+def test_test_time_flip_is_undone(direction, axes):
+    model = toy_model().eval()
+    plain, flipped = toy_batch(), toy_batch()
+    model.decode_head.calibration = None
+    model.decode_head.calibrate = lambda image, *_: torch.stack(
+        [image[:, 0], -image[:, 0]], 1
+    ).log_softmax(1)
+    for image, sample in zip(*flipped.values(), strict=True):
+        image.copy_(image.flip(axes))
+        sample.set_metainfo(dict(flip=True, flip_direction=direction))
+    for one, other in zip(
+        model.test_step(plain), model.test_step(flipped), strict=True
+    ):
+        assert torch.equal(one.seg_logits.data, other.seg_logits.data)

@@ -1,0 +1,53 @@
+import logging
+
+import pytest
+import torch
+from mmengine.logging import MessageHub
+
+from mmcar.utils.finite import NonFiniteLossError, check_finite
+
+GOOD = dict(loss_a=torch.tensor(1.0), loss_b=torch.tensor(2.0))
+
+
+@pytest.fixture
+def hub():
+    hub = MessageHub.get_instance('test_guards')
+    hub.runtime_info.clear()
+    hub.update_info('iter', 41)
+    return hub
+
+
+def test_finite_losses_pass(hub):
+    assert check_finite(GOOD)
+    assert check_finite(GOOD, 'skip')
+    assert 'skipped_updates' not in hub.runtime_info
+
+
+@pytest.mark.parametrize('value', [float('nan'), float('inf'), -float('inf')])
+def test_raise_names_iteration_loss_and_checkpoint(hub, value):
+    hub.update_info('last_ckpt', 'runs/iter_40.pth')
+    bad = GOOD | dict(loss_c=torch.tensor(value))
+    with pytest.raises(NonFiniteLossError) as error:
+        check_finite(bad)
+    text = str(error.value)
+    assert 'loss_c not finite at iteration 42' in text
+    assert 'loss_a' not in text
+    assert 'runs/iter_40.pth' in text
+
+
+def test_raise_before_the_first_checkpoint(hub):
+    with pytest.raises(NonFiniteLossError, match='none yet'):
+        check_finite(dict(loss=torch.tensor(float('nan'))))
+
+
+def test_skip_counts(hub, caplog):
+    bad = dict(loss=torch.tensor([1.0, float('nan')]))
+    with caplog.at_level(logging.WARNING):
+        assert not check_finite(bad, 'skip')
+        assert not check_finite(bad, 'skip')
+    assert hub.get_info('skipped_updates') == 2
+
+
+def test_unknown_policy(hub):
+    with pytest.raises(ValueError, match="nonfinite='ignore'"):
+        check_finite(GOOD, 'ignore')
