@@ -26,6 +26,11 @@ LAUNCHERS = ('none', 'pytorch', 'slurm', 'mpi')
 AMP_TYPES = ('OptimWrapper', 'AmpOptimWrapper')
 # What a user can mend; all else is a bug and shows its traceback.
 USER_ERRORS = (UserError, MissingPackageError)
+REPORT = (
+    'this is a bug, not your mistake. Please report it with the lines above, '
+    'the command, the config and what `python -m mmengine.utils.dl_utils.'
+    'collect_env` prints.'
+)
 # Parameters of mallopt, from glibc's malloc.h.
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 
@@ -37,24 +42,19 @@ def run_tool(main: Callable[[], None]) -> None:
         main: The tool; parses its own arguments.
     """
     debug = os.environ.get('MMCAR_DEBUG', '') not in ('', '0')
+    tool = Path(sys.argv[0]).name
     keep_freed_memory()
     try:
         main()
-    except USER_ERRORS as error:
+    except Exception as error:
         if debug or '--debug' in sys.argv:
             raise
-        text = ' '.join(str(error).split()) or repr(error)
-        tool = Path(sys.argv[0]).name
-        print(f'{tool}: error: {text}', file=sys.stderr)
-        sys.exit(2)
-    except Exception:
+        if isinstance(error, USER_ERRORS):
+            text = ' '.join(str(error).split()) or repr(error)
+            print(f'{tool}: error: {text}', file=sys.stderr)
+            sys.exit(2)
         traceback.print_exc()
-        print(
-            f'{Path(sys.argv[0]).name}: this is a bug. Please report it with '
-            'the lines above, the command, the config and the output of '
-            "'python -m mmengine.utils.dl_utils.collect_env'.",
-            file=sys.stderr,
-        )
+        print(f'{tool}: {REPORT}', file=sys.stderr)
         sys.exit(1)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 # One thread, also in processes that tests start: sums are the same everywhere.
 os.environ.setdefault('OMP_NUM_THREADS', '1')
 
+import hypothesis
 import pytest
 import torch
 from mmengine.registry import DefaultScope, init_default_scope
@@ -13,6 +14,9 @@ from mmengine.registry import DefaultScope, init_default_scope
 import mmcar  # noqa: F401 (registers everything)
 
 torch.set_num_threads(1)
+# Machines are shared: what a case takes says nothing about the code.
+hypothesis.settings.register_profile('shared', deadline=None)
+hypothesis.settings.load_profile('shared')
 
 
 @pytest.fixture(autouse=True)

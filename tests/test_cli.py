@@ -1,12 +1,12 @@
-import json
 import sys
 
 import pytest
-import torch
 from mmengine.config import Config
-from torch import nn
 
 from mmcar import cli
+from mmcar.compat import MissingPackageError
+from mmcar.utils.errors import MissingFileError, UserError
+from mmcar.utils.finite import NonFiniteLossError
 
 
 def fail(error):
@@ -23,7 +23,13 @@ class TestRunTool:
         monkeypatch.delenv('MMCAR_DEBUG', raising=False)
 
     @pytest.mark.parametrize(
-        'error', [cli.UserError('it is\n  wrong'), ValueError('it is wrong')]
+        'error',
+        [
+            UserError('it is\n  wrong'),
+            MissingFileError('it is wrong'),
+            MissingPackageError('it is wrong'),
+            NonFiniteLossError('it is wrong'),
+        ],
     )
     def test_one_sentence(self, capsys, error):
         with pytest.raises(SystemExit) as exit_:
@@ -33,18 +39,26 @@ class TestRunTool:
 
     def test_debug(self, monkeypatch):
         monkeypatch.setenv('MMCAR_DEBUG', '1')
-        with pytest.raises(ValueError, match='wrong'):
-            cli.run_tool(fail(ValueError('wrong')))
+        for error in (UserError('wrong'), KeyError('wrong')):
+            with pytest.raises(type(error), match='wrong'):
+                cli.run_tool(fail(error))
 
-    def test_a_bug_keeps_its_traceback(self):
-        with pytest.raises(ZeroDivisionError):
-            cli.run_tool(fail(ZeroDivisionError()))
+    @pytest.mark.parametrize('error', [ValueError('x'), ZeroDivisionError()])
+    def test_a_bug_shows_its_traceback_and_how_to_report_it(
+        self, capsys, error
+    ):
+        with pytest.raises(SystemExit) as exit_:
+            cli.run_tool(fail(error))
+        assert exit_.value.code == 1
+        text = capsys.readouterr().err
+        assert 'Traceback' in text and type(error).__name__ in text
+        assert text.splitlines()[-1].startswith('x.py: this is a bug')
 
 
 class TestEnableAmp:
     def test_refuses_cpu(self, monkeypatch):
         monkeypatch.setattr(cli, 'get_device', lambda: 'cpu')
-        with pytest.raises(cli.UserError, match='needs a GPU'):
+        with pytest.raises(UserError, match='needs a GPU'):
             cli.enable_amp(Config())
 
     def test_one_or_many(self, monkeypatch):
@@ -70,32 +84,8 @@ class TestEnableAmp:
     def test_refuses_other_wrappers(self, monkeypatch):
         monkeypatch.setattr(cli, 'get_device', lambda: 'cuda')
         wrapper = dict(type='ApexOptimWrapper', optimizer=dict(type='Adam'))
-        with pytest.raises(cli.UserError, match='ApexOptimWrapper'):
+        with pytest.raises(UserError, match='ApexOptimWrapper'):
             cli.enable_amp(Config(dict(optim_wrapper=wrapper)))
-
-
-class TestFindMismatch:
-    def test_same(self):
-        model = nn.Linear(2, 3)
-        assert cli.find_mismatch(model, nn.Linear(2, 3).state_dict()) is None
-
-    def test_extra_weights_are_fine(self):
-        weights = {**nn.Linear(2, 3).state_dict(), 'aux': torch.zeros(1)}
-        assert cli.find_mismatch(nn.Linear(2, 3), weights) is None
-
-    def test_missing_and_shape(self):
-        weights = {'weight': torch.zeros(4, 2)}
-        problem = cli.find_mismatch(nn.Linear(2, 3), weights)
-        assert 'bias' in problem
-        assert 'size mismatch for weight' in problem
-
-
-def test_write_json_replaces_whole(tmp_path):
-    path = tmp_path / 'new' / 'a.json'
-    cli.write_json(path, dict(a=1))
-    with pytest.raises(TypeError):
-        cli.write_json(path, dict(a=object()))
-    assert json.loads(path.read_text()) == dict(a=1)
 
 
 def test_format_table():

@@ -9,9 +9,10 @@ import torch.distributed
 from mmengine.dist import is_distributed
 from torch import Tensor, nn
 from torch.distributed.nn.functional import all_reduce
+from torch.nn.modules.batchnorm import _BatchNorm
 
 
-class AnyDeviceSyncBatchNorm(nn.SyncBatchNorm):
+class AnyDeviceSyncBatchNorm(_BatchNorm):
     """``SyncBatchNorm`` in plain operations with differentiable sums."""
 
     def forward(self, x: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ from mmengine.hooks import Hook
 from mmengine.logging import MMLogger
 from mmengine.runner import Runner
 from mmengine.structures import PixelData
+from mmengine.utils import import_modules_from_strings
 from mmseg.registry import DATASETS, HOOKS
 from mmseg.structures import SegDataSample
 from torch.utils.data import Dataset
@@ -107,7 +108,7 @@ class PoisonHook(Hook):
     def _weight(self, runner, batch_idx, weight):
         if (batch_idx, runner.rank) == (self.at, self.rank):
             model = getattr(runner.model, 'module', runner.model)
-            model.loss_ce.loss_weight = weight
+            model.loss_pixels[0].loss_weight = weight
 
     def before_train_iter(self, runner, batch_idx, data_batch=None):
         self._weight(runner, batch_idx, float('nan'))
@@ -209,6 +210,9 @@ def run_config(work_dir, **changes):
 def build_runner(work_dir, **changes):
     # Runs of one process must not share their logger or message hub.
     MMLogger._instance_dict.clear()
+    import_modules_from_strings(
+        **changes.get('custom_imports', dict(imports=[]))
+    )
     return Runner.from_cfg(Config(run_config(work_dir, **changes)))
 
 

@@ -51,7 +51,6 @@ STOCK = [
     dict(type='CrossEntropyLoss', class_weight=WEIGHTS, avg_non_ignore=True),
     dict(type='DiceLoss'),
     dict(type='DiceLoss', naive_dice=True),
-    dict(type='FocalLoss'),
     dict(type='LovaszLoss', reduction='none'),
     dict(type='TverskyLoss'),
 ]

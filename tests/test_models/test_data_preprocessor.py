@@ -1,0 +1,67 @@
+"""Every field of a batch comes out at one size."""
+
+import copy
+
+import pytest
+import torch
+from mmengine.structures import PixelData
+from mmseg.registry import MODELS
+
+from mmcar.models import StochasticDataPreProcessor
+from tests.toys import toy_batch, toy_model
+
+CFG = dict(
+    type='StochasticDataPreProcessor',
+    mean=[127.5] * 3,
+    std=[127.5] * 3,
+    seg_pad_val=255,
+    size_divisor=8,
+)
+
+
+def batch_with_predictions(size):
+    batch = toy_batch(size=size)
+    for sample in batch['data_samples']:
+        probs = torch.rand(3, *size).softmax(0)
+        sample.black_box_probs = PixelData(data=probs)
+    return batch
+
+
+@pytest.mark.parametrize('size', [(16, 16), (11, 13), (1, 1)])
+def test_training_pads_all_fields_once(size):
+    batch = batch_with_predictions(size)
+    before = copy.deepcopy(batch['data_samples'])
+    data = MODELS.build(CFG)(batch, training=True)
+    height, width = data['inputs'].shape[2:]
+    assert height % 8 == width % 8 == 0
+    for sample, old in zip(data['data_samples'], before, strict=True):
+        for key, fill in (('gt_sem_segs', 255), ('black_box_probs', 1 / 3)):
+            maps, was = sample.get(key).data, old.get(key).data
+            assert maps.shape[1:] == (height, width)
+            assert torch.equal(maps[:, : size[0], : size[1]], was)
+            assert (maps[:, size[0] :] == fill).all()
+            assert (maps[:, :, size[1] :] == fill).all()
+        assert sample.gt_sem_seg.data.shape[1:] == (height, width)
+
+
+def test_testing_pads_predictions_but_not_labels():
+    cfg = dict(CFG, test_cfg=dict(size_divisor=8))
+    data = MODELS.build(cfg)(batch_with_predictions((11, 13)))
+    for sample in data['data_samples']:
+        assert sample.black_box_probs.data.shape == (3, 16, 16)
+        assert sample.gt_sem_segs.data.shape == (3, 11, 13)
+
+
+def test_predictions_of_another_size_are_brought_to_the_image():
+    batch = batch_with_predictions((8, 8))
+    small = torch.tensor([0.25, 0.5, 0.25]).view(3, 1, 1).expand(3, 4, 4)
+    batch['data_samples'][0].black_box_probs = PixelData(data=small.clone())
+    data = MODELS.build(CFG)(batch)
+    probs = data['data_samples'][0].black_box_probs.data
+    torch.testing.assert_close(probs, small[:, :1, :1].expand(3, 8, 8))
+
+
+def test_takes_the_place_of_mmsegs_own():
+    cfg = dict(CFG, type='SegDataPreProcessor')
+    model = toy_model(data_preprocessor=cfg)
+    assert type(model.data_preprocessor) is StochasticDataPreProcessor

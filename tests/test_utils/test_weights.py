@@ -1,0 +1,27 @@
+import pytest
+import torch
+from torch import nn
+
+from mmcar.utils.weights import load_weights
+
+
+def load(weights):
+    model = nn.Linear(2, 3)
+    load_weights(model, weights, source='x.pth', advice='Do this.')
+    return model
+
+
+def test_prefix_of_wrappers_and_weights_of_others_do_no_harm():
+    weights = nn.Linear(2, 3).state_dict()
+    found = load({f'module.{k}': v for k, v in weights.items()}).state_dict()
+    assert all(torch.equal(found[key], weights[key]) for key in weights)
+    load({**weights, 'aux': torch.zeros(1)})
+
+
+def test_missing_and_misshapen_weights_are_named():
+    with pytest.raises(ValueError) as error:
+        load({'weight': torch.zeros(4, 2), 'bias': torch.zeros(3)})
+    for part in ('x.pth', 'weight: (4, 2) in the file, (3, 2)', 'Do this.'):
+        assert part in str(error.value)
+    with pytest.raises(ValueError, match='bias: not in the file'):
+        load({'weight': torch.zeros(3, 2)})
