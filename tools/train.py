@@ -1,10 +1,6 @@
 """Train a model from a config."""
 
 import argparse
-import logging
-
-from mmengine.config import Config
-from mmengine.logging import print_log
 
 from mmcar import cli
 
@@ -29,22 +25,6 @@ def parse_args() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def set_resume(cfg: Config, path: str) -> None:
-    """Let the runner resume from ``path``, or find where if ``'auto'``."""
-    if path == 'auto':
-        from mmcar.engine import find_resumable_checkpoint
-
-        path = find_resumable_checkpoint(cfg.work_dir)
-    if path is None:
-        print_log(
-            f'Nothing to resume in {cfg.work_dir}: starting anew.',
-            logger='current',
-            level=logging.WARNING,
-        )
-        return
-    cfg.load_from, cfg.resume = str(path), True
-
-
 def main() -> None:
     """Train."""
     args = parse_args()
@@ -52,7 +32,9 @@ def main() -> None:
     if args.amp:
         cli.enable_amp(cfg)
     if args.resume:
-        set_resume(cfg, args.resume)
+        # Which checkpoint that is, one process decides for all of them.
+        cfg.resume = True
+        cfg.load_from = None if args.resume == 'auto' else args.resume
     cli.build_runner(cfg, args.config).train()
 
 

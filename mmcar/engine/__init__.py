@@ -1,11 +1,11 @@
 """Training: phases, optimisers, distribution, hooks, checkpoints."""
 
+from .checkpoints import find_resumable_checkpoint
 from .distributed import NetworkwiseDistributedDataParallel, unwrap_model
 from .hooks import (
     NetworkEMAHook,
     R1Hook,
     SafeCheckpointHook,
-    find_resumable_checkpoint,
     r1_penalty,
 )
 from .loops import AlternatingTrainLoop, Schedule

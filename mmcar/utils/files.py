@@ -3,8 +3,14 @@
 import json
 import os
 from pathlib import Path, PurePath
+from typing import BinaryIO
 
 from .errors import UserError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 PART = '.part'
 
@@ -34,6 +40,37 @@ def write_file(path: str | Path, data: bytes) -> None:
 def write_json(path: str | Path, content: object) -> None:
     """Write a JSON file, whole or not at all."""
     write_file(path, (json.dumps(content, indent=2) + '\n').encode())
+
+
+def claim_folder(folder: str | Path) -> BinaryIO:
+    """Keep other processes out of a folder, as long as this one lives.
+
+    Args:
+        folder: The folder; it is made.
+
+    Returns:
+        The lock. Closing it gives the folder free, as does the end of this
+        process.
+
+    Raises:
+        UserError: Another process has claimed it (not known on Windows).
+    """
+    path = Path(folder) / '.lock'
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = open(path, 'ab')  # noqa: SIM115 (stays open)
+    if fcntl is None:
+        return lock
+    try:
+        # Of a process, not of a file handle: a run that failed in this one
+        # must not keep the next one out.
+        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        lock.close()
+        raise UserError(
+            f'{folder} is in use by another process: wait for it, or choose '
+            'another folder, e.g. by --work-dir.'
+        ) from error
+    return lock
 
 
 def inside(folder: str | Path, name: str | PurePath) -> Path:

@@ -11,6 +11,7 @@ from torch import Tensor
 from .errors import UserError
 
 POLICIES = ('raise', 'skip')
+MAX_SKIPPED = 50  # updates in a row: then it is no accident
 
 
 class NonFiniteLossError(UserError, RuntimeError):
@@ -24,7 +25,8 @@ def check_finite(losses: Mapping[str, Tensor], policy: str = 'raise') -> bool:
         losses: Losses of one update by name.
         policy: ``'raise'`` stops training, ``'skip'`` asks the caller to
             leave this update out; the number of updates left out is logged
-            and kept in the message hub as ``skipped_updates``.
+            and kept in the message hub as ``skipped_updates``; training
+            stops after `MAX_SKIPPED` of them in a row.
 
     Returns:
         Whether the update may be made.
@@ -39,11 +41,13 @@ def check_finite(losses: Mapping[str, Tensor], policy: str = 'raise') -> bool:
         [loss.detach().isfinite().all() for loss in losses.values()]
     ).float()
     all_reduce(finite, op='min')
+    hub = MessageHub.get_current_instance()
     if finite.min() == 1:
+        if policy == 'skip':
+            hub.update_info('skipped_in_a_row', 0)
         return True
     flags = dict(zip(losses, finite.tolist(), strict=True))
     bad = [name for name, flag in flags.items() if flag != 1]
-    hub = MessageHub.get_current_instance()
     iteration = hub.runtime_info.get('iter', 0) + 1
     what = f'{", ".join(bad)} not finite at iteration {iteration}'
     if policy == 'raise':
@@ -55,6 +59,15 @@ def check_finite(losses: Mapping[str, Tensor], policy: str = 'raise') -> bool:
         )
     skipped = hub.runtime_info.get('skipped_updates', 0) + 1
     hub.update_info('skipped_updates', skipped)
+    in_a_row = hub.runtime_info.get('skipped_in_a_row', 0) + 1
+    hub.update_info('skipped_in_a_row', in_a_row)
+    if in_a_row >= MAX_SKIPPED:
+        raise NonFiniteLossError(
+            f'{what}, the {in_a_row}th update in a row to be skipped: this '
+            'training does not recover. Look for the cause: images with NaN '
+            '(tools/analysis_tools/check_dataset.py finds them), a learning '
+            'rate that is too high.'
+        )
     print_log(
         f'{what}: update skipped ({skipped} so far).',
         logger='current',

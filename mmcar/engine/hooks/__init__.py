@@ -1,6 +1,6 @@
 """Hooks of training."""
 
-from .checkpoint_hook import SafeCheckpointHook, find_resumable_checkpoint
+from .checkpoint_hook import SafeCheckpointHook
 from .ema_hook import NetworkEMAHook
 from .r1_hook import R1Hook, r1_penalty
 
@@ -8,6 +8,5 @@ __all__ = [
     'NetworkEMAHook',
     'R1Hook',
     'SafeCheckpointHook',
-    'find_resumable_checkpoint',
     'r1_penalty',
 ]

@@ -1,24 +1,21 @@
 """Checkpoints that survive a kill at any moment."""
 
-import logging
 import os
-import re
-import zipfile
 from pathlib import Path
+from typing import BinaryIO
 
 from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.fileio import LocalBackend, register_backend
 from mmengine.hooks import CheckpointHook
-from mmengine.logging import print_log
 from mmengine.runner import Runner
 from mmseg.registry import HOOKS
 
-from ...utils.errors import UserError
-from ...utils.files import PART, write_file
+from ...utils.errors import MissingFileError, UserError
+from ...utils.files import PART, claim_folder, write_file
+from ..checkpoints import find_resumable_checkpoint
+from ..distributed import unwrap_model
 
-# iter_100.pth, but neither best_GED_iter_100.pth (no optimiser inside) nor
-# a published iter_100-12345678.pth.
-NUMBERED = re.compile(r'(?!best_)(?:.*[^-\d])?(\d+)\.pth')
+GRADIENTS = 'accumulated_gradients'  # their key in a checkpoint
 
 
 @register_backend('whole_files')
@@ -48,8 +45,10 @@ class SafeCheckpointHook(CheckpointHook):
     Files are written under another name, flushed to disk and renamed; older
     ones are removed only after that. Resuming (without ``load_from``) takes
     the newest whole checkpoint. Takes the arguments of its base class, for
-    local files.
+    local files. Two trainings cannot share a work dir.
     """
+
+    lock: BinaryIO | None = None
 
     def before_run(self, runner: Runner) -> None:
         """Choose the checkpoint to resume from, if that is asked."""
@@ -61,7 +60,7 @@ class SafeCheckpointHook(CheckpointHook):
         # One process decides for all: they must not resume apart.
         choice = [None]
         if is_main_process():
-            choice = [find_resumable_checkpoint(folder)]
+            choice = [find_resumable_checkpoint(folder, self._template())]
         broadcast_object_list(choice)
         if choice[0] is None:
             runner.logger.warning(
@@ -69,11 +68,22 @@ class SafeCheckpointHook(CheckpointHook):
                 'starts at iteration 0.'
             )
             runner._resume = False
+        elif not choice[0].is_file():
+            raise MissingFileError(
+                f'process {runner.rank} cannot see {choice[0]}, which the '
+                'first process resumes from: give all of them one work_dir '
+                'on a shared disk.'
+            )
         else:
             runner._load_from = str(choice[0])
 
+    def _template(self) -> str:
+        """How checkpoints of this run are called."""
+        default = 'epoch_{}.pth' if self.by_epoch else 'iter_{}.pth'
+        return self.filename_tmpl or default
+
     def before_train(self, runner: Runner) -> None:
-        """Prepare the folder; clear what an interrupted write left there."""
+        """Claim the folder; clear what an interrupted write left there."""
         if self.backend_args or self.file_client_args:
             raise UserError(
                 'SafeCheckpointHook writes local files: remove backend_args='
@@ -82,9 +92,33 @@ class SafeCheckpointHook(CheckpointHook):
             )
         self.backend_args = dict(backend='whole_files')
         super().before_train(runner)
-        if is_main_process() and Path(self.out_dir).is_dir():
+        if is_main_process():
+            self.lock = claim_folder(runner.work_dir)
             for part in Path(self.out_dir).glob(f'*.pth{PART}'):
                 part.unlink()
+
+    def after_run(self, runner: Runner) -> None:
+        """Let others train in the folder."""
+        if self.lock is not None:
+            self.lock.close()
+            self.lock = None
+
+    def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
+        """Keep gradients that wait for more, of accumulated batches."""
+        checkpoint[GRADIENTS] = {
+            name: weight.grad.cpu()
+            for name, weight in unwrap_model(runner.model).named_parameters()
+            if weight.grad is not None
+        }
+
+    def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
+        """Put waiting gradients back where training goes on."""
+        if not runner._resume:
+            return
+        kept = checkpoint.get(GRADIENTS, {})
+        for name, weight in unwrap_model(runner.model).named_parameters():
+            if name in kept:
+                weight.grad = kept[name].to(weight.device)
 
     def _save_checkpoint_with_step(
         self, runner: Runner, step: int, meta: dict
@@ -133,38 +167,3 @@ class SafeCheckpointHook(CheckpointHook):
         replaced, self.file_backend = self.file_backend.paths, backend
         for path in replaced:
             backend.remove(path)
-
-
-def is_whole(path: Path) -> bool:
-    """Whether a checkpoint is a complete, undamaged archive."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return archive.testzip() is None
-    except zipfile.BadZipFile:
-        return False
-
-
-def find_resumable_checkpoint(folder: str | Path) -> Path | None:
-    """Find the newest whole checkpoint of a run.
-
-    Args:
-        folder: Folder with ``iter_*.pth`` (or ``epoch_*.pth``) files.
-
-    Returns:
-        Its path, or None if there is none. Damaged files are passed over
-        with a warning.
-    """
-    numbered = [
-        (int(match[1]), path)
-        for path in Path(folder).glob('*.pth')
-        if (match := NUMBERED.fullmatch(path.name))
-    ]
-    for _, path in sorted(numbered, reverse=True):
-        if is_whole(path):
-            return path
-        print_log(
-            f'{path} is damaged or incomplete: trying the one before it.',
-            logger='current',
-            level=logging.WARNING,
-        )
-    return None

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import torch
-from mmengine.dist import all_reduce, broadcast_object_list
+from mmengine.device import get_device
+from mmengine.dist import all_gather, all_reduce, broadcast_object_list
 from mmengine.optim import OptimWrapper, OptimWrapperDict
 from mmengine.runner import IterBasedTrainLoop, Runner
 from mmseg.registry import LOOPS
@@ -83,6 +84,7 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         earlier iterations: the data loader starts at the right one.
         """
         runner = self.runner
+        self._check_ranks()
         self._check_optimizers(runner.optim_wrapper)
         self._count_updates(runner.optim_wrapper)
         # Schedulers step at every iteration, also before the first update of
@@ -96,22 +98,36 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
 
         runner.call_hook('before_train')
         runner.call_hook('before_train_epoch')
+        if self._iter and self._validates_now():
+            # Checkpoints are written before the validation of the same
+            # iteration: none of them knows its scores.
+            runner.val_loop.run()
         while self._iter < self._max_iters and not self.stop_training:
             runner.model.train()
             self.run_iter(next(self.dataloader_iterator))
-            self._decide_current_val_interval()
-            if (
-                runner.val_loop is not None
-                and self._iter >= self.val_begin
-                and (
-                    self._iter % self.val_interval == 0
-                    or self._iter == self._max_iters
-                )
-            ):
+            if self._validates_now():
                 runner.val_loop.run()
         runner.call_hook('after_train_epoch')
         runner.call_hook('after_train')
         return runner.model
+
+    def _validates_now(self) -> bool:
+        """Whether a validation follows the iteration before this one."""
+        self._decide_current_val_interval()
+        if self.runner.val_loop is None or self._iter < self.val_begin:
+            return False
+        due = self._iter % self.val_interval == 0
+        return due or self._iter == self._max_iters
+
+    def _check_ranks(self) -> None:
+        """Refuse processes that would go on from different iterations."""
+        iterations = all_gather(torch.tensor([self._iter]).to(get_device()))
+        found = torch.cat(iterations).tolist()
+        if len(set(found)) > 1:
+            raise UserError(
+                f'the processes resume at different iterations, {found} by '
+                'rank: give all of them one work_dir on a shared disk.'
+            )
 
     def run_iter(self, data_batch: dict) -> None:
         """Train the active networks on one batch."""
@@ -260,12 +276,16 @@ def _place(name: str, configs: Mapping | Sequence, begin: int) -> list:
     configs = configs if isinstance(configs, Sequence) else [configs]
     placed = []
     for cfg in configs:
-        if isinstance(cfg, Mapping) and cfg.get('begin') == 'phase':
-            if cfg.get('by_epoch', False):
-                raise UserError(
-                    f"param_scheduler.{name}: begin='phase' counts "
-                    f'iterations; set by_epoch=False in {dict(cfg)!r}.'
-                )
-            cfg = dict(cfg, begin=begin, by_epoch=False)
-        placed.append(cfg)
+        if not isinstance(cfg, Mapping):
+            placed.append(cfg)  # a scheduler that has been built
+            continue
+        in_phase = cfg.get('begin') == 'phase'
+        if cfg.get('by_epoch', not in_phase):
+            raise UserError(
+                f'param_scheduler.{name}={dict(cfg)!r} counts epochs, as is '
+                "MMEngine's default, but this training has none, so it would "
+                'never step: set by_epoch=False.'
+            )
+        changes = dict(begin=begin) if in_phase else {}
+        placed.append(dict(cfg, by_epoch=False, **changes))
     return placed

@@ -9,10 +9,14 @@ import torch
 from mmengine.evaluator import BaseMetric
 from mmseg.registry import METRICS
 
-from mmcar.engine import find_resumable_checkpoint
-from mmcar.engine.hooks import checkpoint_hook
-from mmcar.engine.hooks.checkpoint_hook import WholeFileBackend, is_whole
-from tests.test_engine.runs import ROOT, build_runner, run_config, train
+from mmcar.engine.hooks.checkpoint_hook import WholeFileBackend
+from tests.test_engine.runs import (
+    ROOT,
+    build_runner,
+    run_config,
+    train,
+    weights,
+)
 
 CHECKPOINT = run_config('x')['default_hooks']['checkpoint']
 
@@ -38,33 +42,6 @@ def names(folder):
     return sorted(path.name for path in folder.glob('*.pth*'))
 
 
-def checkpoint(folder, number):
-    path = folder / f'iter_{number}.pth'
-    torch.save(dict(weight=torch.arange(1000.0)), path)
-    return path
-
-
-def test_finds_the_newest_whole_one(tmp_path):
-    assert find_resumable_checkpoint(tmp_path) is None
-    for number in (900, 1000, 1100):
-        checkpoint(tmp_path, number)
-    checkpoint(tmp_path, 2000).rename(tmp_path / 'best_GED_iter_2000.pth')
-    checkpoint(tmp_path, 3000).rename(tmp_path / 'iter_3000-12345678.pth')
-    checkpoint(tmp_path, 4000).rename(tmp_path / 'iter_4000.pth.part')
-    assert find_resumable_checkpoint(tmp_path).name == 'iter_1100.pth'
-    newest = tmp_path / 'iter_1100.pth'
-    content = newest.read_bytes()
-    for broken in (b'', content[:100], content[:-10]):
-        newest.write_bytes(broken)
-        assert find_resumable_checkpoint(tmp_path).name == 'iter_1000.pth'
-    flipped = bytearray(content)
-    flipped[len(content) // 2] ^= 1
-    newest.write_bytes(flipped)
-    assert not is_whole(newest)
-    newest.write_bytes(content)
-    assert is_whole(newest)
-
-
 def test_keeps_the_old_until_the_new_is_whole(tmp_path, monkeypatch):
     """A crash while iter_30 is written leaves 10 and 20 as they were."""
     replace = os.replace
@@ -74,7 +51,7 @@ def test_keeps_the_old_until_the_new_is_whole(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         replace(source, target)
 
-    monkeypatch.setattr(checkpoint_hook.os, 'replace', crash)
+    monkeypatch.setattr('os.replace', crash)
     with pytest.raises(KeyboardInterrupt):
         train(tmp_path)
     assert names(tmp_path) == [
@@ -108,11 +85,6 @@ def test_starts_over_where_nothing_is_whole(tmp_path):
 
 
 def test_best_checkpoint(tmp_path, monkeypatch):
-    loader = run_config(tmp_path)['train_dataloader']
-    loader = loader | dict(sampler=dict(type='DefaultSampler', shuffle=False))
-    loop = run_config(tmp_path)['train_cfg'] | dict(val_interval=10)
-    hooks = run_config(tmp_path)['default_hooks']
-    hooks['checkpoint'] = CHECKPOINT | dict(save_best='score', rule='greater')
     present = []
     put = WholeFileBackend.put
 
@@ -121,20 +93,88 @@ def test_best_checkpoint(tmp_path, monkeypatch):
         present.append([n for n in names(tmp_path) if n.startswith('best')])
 
     monkeypatch.setattr(WholeFileBackend, 'put', spy)
-    train(
-        tmp_path,
-        train_cfg=loop,
-        val_dataloader=loader,
-        val_cfg=dict(type='ValLoop'),
-        val_evaluator=dict(type='ScriptedScore', scores=[1, 3, 2, 4]),
-        default_hooks=hooks,
-    )
+    train(tmp_path, **scripted(tmp_path, [1, 3, 2, 4]))
     best = [f'best_score_iter_{n}.pth' for n in (10, 20, 40)]
     assert names(tmp_path) == [best[2], 'iter_30.pth', 'iter_40.pth']
     # From the first best on there was never a moment without one.
     first = next(i for i, found in enumerate(present) if found)
     assert all(present[first:])
     assert best[:2] in present
+
+
+def scripted(folder, scores, **changes):
+    """Settings of a run that validates every 10 iterations."""
+    loader = run_config(folder)['train_dataloader']
+    hooks = run_config(folder)['default_hooks']
+    hooks['checkpoint'] = CHECKPOINT | dict(save_best='score', rule='greater')
+    return dict(
+        train_cfg=run_config(folder)['train_cfg'] | dict(val_interval=10),
+        val_dataloader=loader
+        | dict(sampler=dict(type='DefaultSampler', shuffle=False)),
+        val_cfg=dict(type='ValLoop'),
+        val_evaluator=dict(type='ScriptedScore', scores=scores),
+        default_hooks=hooks,
+        **changes,
+    )
+
+
+def test_a_validation_that_was_cut_off_is_made_up_for(tmp_path, monkeypatch):
+    """The kill comes after checkpoint 20, before its validation is over."""
+    calls = []
+
+    def compute(self, results):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return dict(score=self.scores.pop(0))
+
+    monkeypatch.setattr(ScriptedScore, 'compute_metrics', compute)
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path, **scripted(tmp_path, [1]))
+    monkeypatch.undo()
+    # The scores of 20, 30 and 40: that of 20 is the best of all.
+    train(tmp_path, **scripted(tmp_path, [9, 3, 4], resume=True))
+    assert 'best_score_iter_20.pth' in names(tmp_path)
+
+
+def test_accumulated_gradients_survive(tmp_path):
+    """Checkpoints at 10, 20, ... lie in the middle of three batches."""
+    optims = run_config(tmp_path)['optim_wrapper']
+    optims['calibration'] = optims['calibration'] | dict(accumulative_counts=3)
+    changes = dict(
+        train_cfg=dict(
+            type='AlternatingTrainLoop',
+            phases=[dict(iters=30, train=['calibration'])],
+        ),
+        optim_wrapper={
+            key: optims[key] for key in ('constructor', 'calibration')
+        },
+        param_scheduler=None,
+    )
+    train(tmp_path / 'whole', **changes)
+    (tmp_path / 'again').mkdir()
+    kept = (tmp_path / 'whole' / 'iter_20.pth').read_bytes()
+    (tmp_path / 'again' / 'iter_20.pth').write_bytes(kept)
+    train(tmp_path / 'again', **changes, resume=True)
+    one, other = (weights(tmp_path / name) for name in ('whole', 'again'))
+    assert all(torch.equal(one[key], other[key]) for key in one)
+
+
+def test_two_trainings_cannot_share_a_work_dir(tmp_path):
+    script = (
+        'import sys; from mmcar.utils.files import claim_folder;'
+        'lock = claim_folder(sys.argv[1]); print(1, flush=True); input()'
+    )
+    with subprocess.Popen(
+        [sys.executable, '-c', script, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as other:
+        other.stdout.readline()
+        with pytest.raises(ValueError, match='in use by another'):
+            train(tmp_path)
+        other.kill()
+    train(tmp_path)
 
 
 def test_refuses_remote_storage(tmp_path):
@@ -175,4 +215,3 @@ def test_a_kill_at_any_moment_leaves_a_whole_file(tmp_path):
             process.kill()
             process.wait()
         assert torch.load(path)['weight'].shape == (300_000,)
-    assert is_whole(path)

@@ -211,7 +211,11 @@ BAD = {
                 type='ConstantLR', begin='phase', by_epoch=True
             )
         ),
-        ["begin='phase'", 'by_epoch=False'],
+        ['ConstantLR', 'by_epoch=False'],
+    ),
+    'scheduler by epoch by default': (
+        dict(param_scheduler=dict(type='MultiStepLR', milestones=[2])),
+        ['MultiStepLR', 'by_epoch=False'],
     ),
 }
 

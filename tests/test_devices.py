@@ -1,0 +1,85 @@
+"""Every config trains and predicts on a device that is not the CPU.
+
+torch's ``meta`` device has no data: a tensor made on the CPU by mistake meets
+one on ``meta`` and fails at once, and each look at a value, which would make
+a GPU wait, is caught and counted.
+"""
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from mmengine.config import Config
+from mmengine.optim import build_optim_wrapper
+from torch.overrides import TorchFunctionMode
+
+from mmcar.engine import Schedule
+from mmcar.models import StochasticSegmentor
+from tests.test_configs import CONFIGS, build_model, tiny_batch
+from tests.test_tools.project import ROOT
+
+# Modules of ours that may look at values in a step, and what they would see.
+ANSWERS = {'train_batch.py': False, 'finite.py': True}
+# These need values by nature: an assignment is solved on the CPU, and each
+# noise vector seeds a generator.
+COPIES = {'matching.py', 'baselines.py', 'likelihood.py'}
+LOOKS = {'__bool__', 'item', 'tolist', '__int__', '__float__', '__index__'}
+
+
+class CountLooks(TorchFunctionMode):
+    """Counts looks at values of tensors on ``meta``, by module of ours."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def _site(self):
+        frame = sys._getframe(2)
+        while frame is not None:
+            path = Path(frame.f_code.co_filename)
+            if 'mmcar' in path.parts and 'tests' not in path.parts:
+                return path.name
+            frame = frame.f_back
+        return 'elsewhere'
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        name = getattr(function, '__name__', '')
+        on_meta = (
+            args
+            and isinstance(args[0], torch.Tensor)
+            and args[0].device.type == 'meta'
+        )
+        if on_meta and name in LOOKS:
+            site = self._site()
+            self.seen.append(site)
+            assert site in ANSWERS, f'{name} of a tensor in {site}'
+            return ANSWERS[site]
+        if on_meta and name == 'cpu':
+            site = self._site()
+            assert site in COPIES, f'a copy to the CPU in {site}'
+            return torch.zeros(args[0].shape, dtype=args[0].dtype)
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize('path', CONFIGS)
+def test_runs_on_another_device(path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    cfg = Config.fromfile(path)
+    model = build_model(cfg)
+    if not isinstance(model, StochasticSegmentor):
+        pytest.skip('a stock model of MMSeg')
+    model = model.to('meta')
+    if cfg.get('train_cfg') and 'phases' in cfg.train_cfg:
+        optims = build_optim_wrapper(model, cfg.optim_wrapper)
+        for phase in Schedule(cfg.train_cfg.phases).phases:
+            active = {name: optims[name] for name in phase.train}
+            with CountLooks() as looks:
+                model.train_step(tiny_batch(model), active)
+            # The label ids once, the losses once per network.
+            assert looks.seen.count('train_batch.py') == 1
+            assert looks.seen.count('finite.py') == len(phase.train)
+    with CountLooks() as looks:
+        samples = model.eval().test_step(tiny_batch(model))
+    assert looks.seen == []
+    assert samples[0].pred_samples.data.device.type == 'meta'
