@@ -4,8 +4,8 @@ import torch
 from mmseg.registry import MODELS
 from torch import Tensor
 
-from ..evaluation.functional.matching import match_repeated
 from ..utils.errors import UserError
+from ..utils.matching import match_repeated
 from .energy_loss import SoftIoULoss, class_maps, sample_label_distance
 from .losses import SampleBatch
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 from mmseg.registry import METRICS
 
-from mmcar.evaluation.flip_metric import flip_states
+from mmcar.evaluation.metrics.class_flip_metric import flip_states
 
 FLIPS = ((0, 3, 0.5), (1, 4, 0.25))
 

@@ -9,7 +9,7 @@ from mmcar.evaluation import (
     negative_log_likelihood,
 )
 
-from .predicted import FLIPS, evaluator, image
+from ..predicted import FLIPS, evaluator, image
 
 
 def test_calibration_of_probabilities_and_sample_mean():

@@ -16,7 +16,7 @@ from mmcar.evaluation import (
 )
 from mmcar.evaluation.functional import iou as iou_module
 
-from .predicted import FLIPS, evaluator, image
+from ..predicted import FLIPS, evaluator, image
 
 BOTH = [
     {'type': 'GEDMetric', 'num_samples': (2, 6)},
