@@ -4,18 +4,17 @@ import multiprocessing
 import numpy as np
 import pytest
 import torch
-from mmengine.evaluator import Evaluator
 from mmengine.structures import PixelData
+from mmseg.registry import METRICS
 from mmseg.structures import SegDataSample
 
 from mmcar.evaluation import (
     GEDMetric,
-    SampleMetric,
     best_match_iou,
     generalized_energy_distance,
     hungarian_matched_iou,
 )
-from mmcar.evaluation.metrics.fields import samples_of
+from tests.test_docs import code_blocks
 
 from ..predicted import evaluator, image
 
@@ -68,22 +67,31 @@ def test_csv_holds_every_image(tmp_path):
     assert got['GED_3'] == pytest.approx(mean)
 
 
-class LabelCount(SampleMetric):
-    """A user's metric: the first sample's share of class 1."""
-
-    def score(self, data_sample):
-        return {'share': (samples_of(data_sample)[0] == 1).double().mean()}
-
-
-def test_a_metric_of_ones_own():
-    images = [image(i) for i in range(3)]
-    run = Evaluator([LabelCount()])
-    run.dataset_meta = {'classes': ('a', 'b')}
+def test_the_metric_of_the_docs():
+    blocks = code_blocks('docs/metrics.md')
+    source, config = (b for b in blocks if 'AreaError' in b)
+    scope = {}
+    exec(source, {'__name__': 'my_project'})
+    exec(config, scope)
+    images, nobody = [image(i, samples=16) for i in range(3)], image(3)
+    nobody.gt_sem_segs.data[:] = 255
+    try:
+        run = evaluator(*scope['test_evaluator'])
+    finally:
+        METRICS.module_dict.pop('AreaError')
     run.process(images)
-    got = run.evaluate(3)
-    want = np.mean([x.pred_samples.data[0].double().mean() for x in images])
-    assert got['share'] == pytest.approx(want)
-    assert got['share_left_out'] == got['LabelCount_labels_left_out'] == 0
+    run.metrics[1].process({}, [nobody.to_dict()])
+    got = run.metrics[1].evaluate(4)
+    want = [
+        abs(
+            (x.pred_samples.data == 1).sum() / 16
+            - (x.gt_sem_segs.data == 1).sum() / 3
+        )
+        for x in images
+    ]
+    assert got['area_error'] == pytest.approx(np.mean(want))
+    assert got['area_error_left_out'] == 1
+    assert got['AreaError_labels_left_out'] == 3
 
 
 def test_one_label_only_in_gt_sem_seg():
