@@ -16,7 +16,13 @@ from ..functional.offsets import (
     flip_probability_sums,
 )
 from .class_flip_metric import common_table
-from .fields import count_unlabelled, image_name, labels_of, samples_of
+from .fields import (
+    base_label_of,
+    count_unlabelled,
+    image_name,
+    labels_of,
+    samples_of,
+)
 from .image_metric import ImageMetric
 
 
@@ -85,7 +91,7 @@ class CalibrationMetric(ImageMetric):
         mask = None
         if flips:
             flips = ClassFlips.parse(flips, len(logits))
-            base = labels[0].to(logits.device)
+            base = base_label_of(data_sample).to(logits.device)
             labels, weights = flip_observations(base, flips)
             mask = _agreement(data_sample, base)
         # a log-probability is its own logit, so plain logits work as well

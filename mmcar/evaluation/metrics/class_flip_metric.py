@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ...structures import ClassFlips, class_flips_of
 from ...utils.errors import UserError
-from .fields import image_name, labels_of, samples_of
+from .fields import base_label_of, image_name, samples_of
 from .image_metric import ImageMetric
 
 
@@ -77,7 +77,7 @@ class FlipMetric(ImageMetric):
                 "with 'class_flips' in its metainfo"
             )
         states, coherence = flip_states(
-            samples_of(data_sample), labels_of(data_sample)[0], flips
+            samples_of(data_sample), base_label_of(data_sample), flips
         )
         return flips, states.cpu(), coherence.cpu()
 

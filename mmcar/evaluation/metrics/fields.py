@@ -28,6 +28,17 @@ def labels_of(data_sample: dict) -> Tensor:
     )
 
 
+def base_label_of(data_sample: dict) -> Tensor:
+    """The one label (H, W) of an image, before any class flips."""
+    labels = labels_of(data_sample)
+    if len(labels) != 1:
+        raise UserError(
+            f'{image_name(data_sample)}: class flips need one base label, got '
+            f'labels {tuple(labels.shape)}'
+        )
+    return labels[0]
+
+
 def samples_of(data_sample: dict) -> Tensor:
     """The sampled label maps (S, H, W) of an image."""
     if 'pred_samples' not in data_sample:

@@ -9,7 +9,13 @@ from ..functional.class_flips import flip_class_ious, flip_terms_from_iou
 from ..functional.energy import EnergyTerms, energy_terms_from_iou
 from ..functional.iou import ClassIoU, joint_class_ious
 from .conventions import Conventions
-from .fields import image_name, labels_of, samples_of, shared
+from .fields import (
+    base_label_of,
+    image_name,
+    labels_of,
+    samples_of,
+    shared,
+)
 
 
 def energy_terms(
@@ -77,15 +83,10 @@ def _class_flip_ious(
     data_sample: dict, flips: ClassFlips, how: Conventions
 ) -> ClassIoU:
     """IoUs among samples and both label states, (2n, S + 2, S + 2)."""
-    name, labels = image_name(data_sample), labels_of(data_sample)
-    if len(labels) != 1:
-        raise UserError(
-            f'{name}: class flips need one base label, got labels '
-            f'{tuple(labels.shape)}'
-        )
+    label = base_label_of(data_sample)
     if how.given_classes is not None or how.given_absent == 'one':
         raise UserError(
-            f'{name}: classes={how.given_classes}, '
+            f'{image_name(data_sample)}: classes={how.given_classes}, '
             f'absent={how.given_absent!r}: where classes flip by a table, '
             'the distance is over the classes of the table that are present; '
             "delete 'classes' and 'absent' of the metric"
@@ -95,7 +96,7 @@ def _class_flip_ious(
         ('class flips', how.num_classes, how.ignore_index),
         lambda: flip_class_ious(
             samples_of(data_sample),
-            labels[0],
+            label,
             flips=ClassFlips.parse(flips, how.num_classes),
             num_classes=how.num_classes,
             ignore_index=how.ignore_index,

@@ -51,3 +51,10 @@ def test_values_are_looked_at_once(monkeypatch):
     )
     evaluator(*METRICS[:3]).process([image(0)])
     assert len(looks) == len(fields.PREDICTED)
+
+
+@pytest.mark.parametrize('metric', [METRICS[0], *METRICS[2:4]])
+def test_class_flips_with_two_annotators_are_refused(metric):
+    run = evaluator(metric, classes=('a', 'b', 'a2', 'b2'))
+    with pytest.raises(UserError, match=r'0\.png: class flips need one'):
+        run.process([image(0, 4, 2, flips=FLIPS)])
