@@ -8,8 +8,9 @@ from mmengine.dist import is_main_process
 from mmengine.runner import Runner
 
 from mmcar import cli
-from mmcar.evaluation.names import metric_configs
+from mmcar.evaluation import metric_configs
 from mmcar.utils.errors import UserError
+from mmcar.utils.files import write_json
 
 TRAINING_KEYS = (
     'train_dataloader',
@@ -36,7 +37,8 @@ def parse_args() -> argparse.Namespace:
         nargs='+',
         metavar='NAME',
         help="scores to compute in place of the config's test_evaluator, "
-        'e.g. GED HM-IoU ECE mIoU; a wrong name lists all',
+        'e.g. GED HM-IoU ECE mIoU, or the name of a registered metric; a '
+        'wrong name lists all',
     )
     parser.add_argument(
         '--num-samples', type=int, metavar='N', help='samples per image'
@@ -60,20 +62,22 @@ def set_metrics(cfg: Config, names: list[str], count: int | None) -> None:
 
     Args:
         cfg: Its ``test_evaluator`` is replaced.
-        names: Scores by their short names.
+        names: Scores by their short names, or registered metrics.
         count: Samples per image; None asks the config.
     """
     metrics = cfg.get('test_evaluator') or []
     metrics = [metrics] if isinstance(metrics, dict) else metrics
-    known = {metric['type']: metric for metric in metrics}
     drawn = (cfg.model.get('test_cfg') or {}).get('num_samples', 16)
-    wanted = []
-    for metric in metric_configs(names, count or drawn):
-        merged = {**metric, **known.get(metric['type'], {})}
-        if count is not None and 'num_samples' in metric:
-            merged['num_samples'] = count
-        wanted.append(merged)
-    cfg.test_evaluator = wanted
+    if count is not None:
+        metrics = [
+            {
+                key: value
+                for key, value in metric.items()
+                if key != 'num_samples'
+            }
+            for metric in metrics
+        ]
+    cfg.test_evaluator = metric_configs(names, count or drawn, metrics)
 
 
 def apply_arguments(cfg: Config, args: argparse.Namespace) -> None:
@@ -134,7 +138,7 @@ def main() -> None:
         num_samples=cfg.model.get('test_cfg', {}).get('num_samples'),
         scores=scores,
     )
-    cli.write_json(path, report)
+    write_json(path, report)
     rows = [
         [name, f'{value:.4g}']
         for name, value in scores.items()

@@ -1,7 +1,5 @@
 """Scores of stochastic segmentation: functions, and metrics over them."""
 
-from .calibration_metric import CalibrationMetric
-from .flip_metric import FlipMetric
 from .functional import (
     CalibrationBins,
     EnergyTerms,
@@ -23,16 +21,27 @@ from .functional import (
     sample_diversity,
     score_sums,
 )
-from .metrics import GEDMetric, HMIoUMetric
-from .names import metric_configs
+from .metrics import (
+    CalibrationMetric,
+    FiniteIoUMetric,
+    FlipMetric,
+    GEDMetric,
+    HMIoUMetric,
+    ImageMetric,
+    SampleMetric,
+    metric_configs,
+)
 
 __all__ = [
     'CalibrationBins',
     'CalibrationMetric',
     'EnergyTerms',
+    'FiniteIoUMetric',
     'FlipMetric',
     'GEDMetric',
     'HMIoUMetric',
+    'ImageMetric',
+    'SampleMetric',
     'ScoreSums',
     'best_match_iou',
     'brier_score',

@@ -1,6 +1,7 @@
 """What simple samplers that know the labels score: bounds for a model."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import torch
 from mmengine.structures import BaseDataElement
@@ -9,7 +10,8 @@ from torch import Tensor
 from ..structures import ClassFlips, class_flips_of, label_distribution
 from ..utils.errors import UserError
 from .metrics import GEDMetric, HMIoUMetric
-from .pairs import labels_of
+from .metrics.conventions import class_ids
+from .metrics.fields import labels_of
 
 Sampler = Callable[[Tensor, Tensor, ClassFlips, int, torch.Generator], Tensor]
 
@@ -110,9 +112,10 @@ def reference_scores(
     *,
     num_classes: int,
     num_samples: int | Sequence[int] = 16,
-    classes: Sequence[int] | None = None,
+    classes: Sequence[int | str] | None = None,
     absent: str | None = None,
     ignore_index: int = 255,
+    class_names: Sequence[str] | None = None,
     seed: int = 0,
 ) -> dict[str, dict[str, float]]:
     """Scores of samplers that know the labels, by the metrics' conventions.
@@ -125,15 +128,17 @@ def reference_scores(
         classes: As in :class:`SampleMetric`.
         absent: As in :class:`SampleMetric`.
         ignore_index: Id of unlabelled pixels.
+        class_names: Names of the K classes, if ``classes`` has names.
         seed: Of all draws.
 
     Returns:
         ``{sampler: {score: value}}``; HM-IoU where labels do not flip.
     """
-    options = {
+    ids = class_ids(classes, class_names, num_classes)
+    options: dict[str, Any] = {
         'num_samples': num_samples,
         'num_classes': num_classes,
-        'classes': classes,
+        'classes': ids,
         'absent': absent,
         'ignore_index': ignore_index,
     }
@@ -143,22 +148,14 @@ def reference_scores(
     }
     generator = torch.Generator().manual_seed(seed)
     for data_sample in data_samples:
-        if isinstance(data_sample, BaseDataElement):
-            data_sample = data_sample.to_dict()
-        labels, flips = (
-            labels_of(data_sample).cpu(),
-            class_flips_of(data_sample),
-        )
-        truth = {'gt_sem_segs': {'data': labels}, 'class_flips': flips}
+        truth = _truth(data_sample)
+        flips = truth['class_flips']
         probs, _ = label_distribution(truth, num_classes, ignore_index)
-        # a sample has no ignored pixels: fill them with the likeliest class
-        filled = torch.where(
-            labels == ignore_index, probs.argmax(0), labels.long()
-        )
+        labels = _drawable(labels_of(truth), probs, ignore_index)
         for name, sampler in SAMPLERS.items():
             ged, hm_iou = metrics[name]
             most = max(ged.num_samples)
-            maps = sampler(probs, filled, flips, most, generator)
+            maps = sampler(probs, labels, flips, most, generator)
             image = [truth | {'pred_samples': {'data': maps}}]
             ged.process({}, image)
             if not flips:
@@ -174,3 +171,31 @@ def reference_scores(
         }
         for name, pair in metrics.items()
     }
+
+
+def _truth(data_sample: BaseDataElement | Mapping) -> dict:
+    """What the labels of an image say, without any prediction."""
+    if isinstance(data_sample, BaseDataElement):
+        data_sample = data_sample.to_dict()
+    named = {
+        key: data_sample[key]
+        for key in ('sample_key', 'img_path')
+        if key in data_sample
+    }
+    return {
+        **named,
+        'gt_sem_segs': {'data': labels_of(dict(data_sample)).cpu()},
+        'class_flips': class_flips_of(data_sample),
+    }
+
+
+def _drawable(labels: Tensor, probs: Tensor, ignore_index: int) -> Tensor:
+    """Labels as samples: (A, H, W) -> (A', H, W) without ignored pixels.
+
+    These take the likeliest class. Annotators who labelled nothing are left
+    out, unless all are; then the image has no score anyway.
+    """
+    ignored = labels == ignore_index
+    labelled = ~ignored.flatten(1).all(1)
+    filled = torch.where(ignored, probs.argmax(0), labels.long())
+    return filled[labelled] if labelled.any() else filled

@@ -11,6 +11,8 @@ from scipy.optimize import linear_sum_assignment
 
 def iou(x, y, mask, classes, absent):
     """Mean IoU of two maps on the pixels of mask; NaN if undefined."""
+    if not mask.any():
+        return math.nan
     values = []
     for c in classes:
         in_x, in_y = (x == c) & mask, (y == c) & mask
@@ -78,6 +80,9 @@ def modes(label, flips):
 
 
 def hm_iou(samples, labels, classes, ignore, absent):
+    labels = [label for label in labels if (label != ignore).any()]
+    if not labels:
+        return math.nan
     size = math.lcm(len(samples), len(labels))
     s = [samples[i % len(samples)].numpy() for i in range(size)]
     y = [labels[i % len(labels)].numpy() for i in range(size)]
@@ -87,6 +92,19 @@ def hm_iou(samples, labels, classes, ignore, absent):
     if np.isnan(table).any():
         return math.nan
     return table[linear_sum_assignment(-table)].mean()
+
+
+def blank_some(labels, seed, ignore=255):
+    """Leave some labels empty, and give some the pixels of no other."""
+    rng = np.random.default_rng(seed)
+    labels, rows = labels.clone(), labels.shape[1]
+    for i, kind in enumerate(rng.integers(0, 3, len(labels))):
+        if kind == 0:
+            labels[i] = ignore
+        elif kind == 1:
+            others = torch.arange(rows) % len(labels) != i
+            labels[i, others] = ignore
+    return labels
 
 
 def maps(count, num_classes, size=(5, 7), ignore=None, seed=0):

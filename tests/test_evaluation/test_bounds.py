@@ -87,6 +87,35 @@ def test_flips_and_ignored_pixels():
     assert perfect['GED_8'] < scores['independent pixels']['GED_8']
 
 
+def test_annotators_who_labelled_nothing_are_not_drawn():
+    """Else a perfect sampler would draw the likeliest map in their place."""
+    discs = [blobs(i) for i in range(12)]
+    empty = torch.full_like(discs[0][:2], 255)
+    alone = reference_scores(map(truth, discs), num_classes=2)
+    nobody = torch.cat([empty, empty])
+    more = [torch.cat([d, empty]) for d in discs] + [nobody]
+    scores = reference_scores(map(truth, more), num_classes=2)
+    assert scores['perfect sampler'].pop('GED_16_left_out') == 1
+    assert scores['perfect sampler'].pop('GED_labels_left_out') == 24 + 4
+    for name, row in alone.items():
+        for key in ('GED_16', 'HM-IoU_16', 'D_max_16', 'diversity_16'):
+            got = scores[name][key]
+            assert got == pytest.approx(row[key], rel=1e-12), (name, key)
+
+
+def test_classes_by_name():
+    images = [truth(bf.maps(2, 3, seed=i)) for i in range(3)]
+    options = {'num_classes': 3, 'num_samples': 2, 'absent': 'one'}
+    by_id = reference_scores(images, classes=[2], **options)
+    names = ('a', 'b', 'c')
+    named = reference_scores(
+        images, classes=['c'], class_names=names, **options
+    )
+    assert by_id == named
+    with pytest.raises(ValueError, match='leaves out b'):
+        reference_scores(images, classes=[2], class_names=names, **options)
+
+
 def test_no_images():
     with pytest.raises(ValueError, match='at least one'):
         reference_scores([], num_classes=2)

@@ -103,6 +103,44 @@ def test_resume_goes_on(trained, tmp_path):
     assert all(torch.equal(old[key], new[key]) for key in old)
 
 
+MY_SCORES = """
+from mmengine.evaluator import BaseMetric
+from mmseg.registry import METRICS
+
+
+@METRICS.register_module()
+class SampleCount(BaseMetric):
+    default_prefix = ''
+
+    def process(self, data_batch, data_samples):
+        for sample in data_samples:
+            self.results.append(len(sample['pred_samples']['data']))
+
+    def compute_metrics(self, results):
+        return {'samples': sum(results)}
+"""
+
+
+def test_a_registered_metric_of_a_user(trained, tmp_path, monkeypatch):
+    (tmp_path / 'my_scores.py').write_text(MY_SCORES)
+    config = tmp_path / 'mine.py'
+    config.write_text(
+        f'_base_ = [{str(trained[0])!r}]\n'
+        "custom_imports = dict(imports=['mmcar', 'my_scores'])\n"
+    )
+    path = os.pathsep.join([str(tmp_path), os.environ.get('PYTHONPATH', '')])
+    monkeypatch.setenv('PYTHONPATH', path)
+    result = run(
+        TEST,
+        *(config, trained[1] / 'iter_8.pth', '--work-dir', tmp_path),
+        *('--eval', 'SampleCount', 'IoUMetric', '--num-samples', 5),
+    )
+    assert result.returncode == 0, result.stderr
+    report = json.loads((tmp_path / 'test_scores.json').read_text())
+    assert report['scores']['samples'] == 4 * 5
+    assert report['scores']['mIoU'] >= 0
+
+
 class TestRefusals:
     def test_no_config(self, refused):
         assert 'no config file none.py' in refused(TRAIN, 'none.py')
@@ -126,8 +164,36 @@ class TestRefusals:
         config, work_dir = trained
         args = (config, work_dir / 'iter_8.pth', '--eval', 'GDE')
         message = refused(TEST, *args)
-        for name in ('GDE', 'GED', 'HM-IoU', 'ECE'):
+        assert "'GDE'; did you mean GED?" in message
+        for name in ('HM-IoU', 'ECE', 'CityscapesMetric'):
             assert name in message
+
+    def test_evaluator_of_two_classes_on_three(
+        self, refused, trained, tmp_path
+    ):
+        config, work_dir = trained
+        message = refused(
+            TEST,
+            *(config, work_dir / 'iter_8.pth', '--work-dir', tmp_path),
+            *('--cfg-options', 'test_evaluator.classes=[1]'),
+            'test_dataloader.dataset.metainfo.classes=[background,cell,dirt]',
+        )
+        assert 'leaves out dirt' in message
+
+    @pytest.mark.parametrize('name', ['GED', 'mIoU', 'ECE'])
+    def test_weights_that_are_nan(self, refused, trained, tmp_path, name):
+        config, work_dir = trained
+        checkpoint = torch.load(work_dir / 'iter_8.pth')
+        for key, weight in checkpoint['state_dict'].items():
+            if 'calibration' in key and weight.is_floating_point():
+                weight.fill_(float('nan'))
+        torch.save(checkpoint, tmp_path / 'nan.pth')
+        message = refused(
+            TEST,
+            *(config, tmp_path / 'nan.pth', '--eval', name),
+            *('--work-dir', tmp_path),
+        )
+        assert "val/0.png: 'seg_logits' holds NaN" in message
 
     @pytest.mark.parametrize(
         'kind, expected',

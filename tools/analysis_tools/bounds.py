@@ -5,7 +5,6 @@ annotators disagree; these rows say what is possible and what is trivial.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 
@@ -17,6 +16,7 @@ from mmseg.registry import DATASETS
 from mmcar.cli import run_tool
 from mmcar.evaluation.bounds import reference_scores
 from mmcar.utils.errors import UserError
+from mmcar.utils.files import write_json
 
 
 def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
@@ -64,7 +64,8 @@ def print_table(scores: dict[str, dict[str, float]]) -> None:
     for name, row in scores.items():
         for key, value in row.items():
             if key.endswith('_left_out') and value:
-                print(f'{name}, {key}: {value} images')
+                things = 'labels' if 'labels' in key else 'images'
+                print(f'{name}, {key}: {value} {things}')
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -87,14 +88,14 @@ def main(argv: list[str] | None = None) -> None:
         labels(),
         num_classes=len(dataset.metainfo['classes']),
         num_samples=args.num_samples,
+        class_names=dataset.metainfo['classes'],
         seed=args.seed,
         **conventions(cfg.get('test_evaluator')),
     )
     print()
     print_table(scores)
     if args.json:
-        with open(args.json, 'w') as file:
-            json.dump({'images': number, 'scores': scores}, file, indent=2)
+        write_json(args.json, {'images': number, 'scores': scores})
 
 
 if __name__ == '__main__':

@@ -8,12 +8,12 @@ from .calibration import (
     negative_log_likelihood,
     score_sums,
 )
+from .class_flips import flip_energy_distance, flip_energy_terms
 from .energy import (
     EnergyTerms,
     energy_distance_terms,
     generalized_energy_distance,
 )
-from .flips import flip_energy_distance, flip_energy_terms
 from .iou import pairwise_iou
 from .matching import (
     best_match_iou,

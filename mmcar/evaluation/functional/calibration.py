@@ -144,7 +144,7 @@ class CalibrationBins:
 class ScoreSums(NamedTuple):
     """Sums of proper scores over observations, float64: scalars or (N,)."""
 
-    count: Tensor
+    number: Tensor
     brier: Tensor
     nll: Tensor
 
@@ -193,7 +193,7 @@ def brier_score(
         Scalar, or shape (N,); NaN without any observation.
     """
     sums = score_sums(probs, labels, ignore_index=ignore_index)
-    return sums.brier / sums.count
+    return sums.brier / sums.number
 
 
 def negative_log_likelihood(
@@ -205,4 +205,4 @@ def negative_log_likelihood(
 ) -> Tensor:
     """Mean over observations of ``-log p_label``; see :func:`brier_score`."""
     sums = score_sums(probs, labels, ignore_index=ignore_index, eps=eps)
-    return sums.nll / sums.count
+    return sums.nll / sums.number

@@ -134,8 +134,9 @@ def generalized_energy_distance(
     """``2 E d(s, y) - E d(s, s') - E d(y, y')`` with d = 1 - IoU.
 
     Every expectation runs over all pairs, a map with itself included. Pairs
-    without an IoU (``absent='skip'`` and no class in either map) are left
-    out of their expectation, whose weights are renormalised.
+    without an IoU (no labelled pixel to compare, or ``absent='skip'`` and no
+    class in either map) are left out of their expectation, whose weights are
+    renormalised.
 
     Args:
         samples: Integer label maps, shape (S, H, W) or (N, S, H, W).

@@ -1,5 +1,6 @@
 """Checks of label maps and probabilities, shared by all functions."""
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -56,10 +57,13 @@ def check_probs(probs: Tensor) -> None:
             'probs: expected a non-empty shape (K, H, W), got '
             f'{tuple(probs.shape)}'
         )
-    if not (probs.min() >= -1e-5 and probs.max() <= 1 + 1e-5):
+    low, high = probs.min().item(), probs.max().item()
+    if math.isnan(low):
+        raise UserError('probs: expected probabilities in [0, 1], found NaN')
+    if low < -1e-5 or high > 1 + 1e-5:
         raise UserError(
-            'probs: expected probabilities in [0, 1], found '
-            f'{probs.min():.3g} to {probs.max():.3g}; not logits'
+            f'probs: expected probabilities in [0, 1], found {low:.3g} to '
+            f'{high:.3g}; not logits'
         )
 
 

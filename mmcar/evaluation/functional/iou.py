@@ -1,5 +1,6 @@
 """Intersection over union of every pair of label maps, counted exactly."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -23,10 +24,12 @@ class ClassIoU(NamedTuple):
     Attributes:
         iou: Shape (C, N, M), float64; 0 where a class is not present.
         present: Shape (C, N, M), bool; the class occurs in the pair.
+        comparable: Shape (N, M), bool; some pixel counts in the pair.
     """
 
     iou: Tensor
     present: Tensor
+    comparable: Tensor
 
     def mean(self, absent: str) -> Tensor:
         """Average over classes.
@@ -36,13 +39,28 @@ class ClassIoU(NamedTuple):
                 it out of the mean (NaN if none remains), 'one' counts it 1.
 
         Returns:
-            Shape (N, M).
+            Shape (N, M); NaN for a pair without a pixel to compare.
         """
         if absent == 'skip':
             return self.iou.sum(0) / self.present.sum(0)
         if absent == 'one':
-            return (self.iou + ~self.present).mean(0)
+            mean = (self.iou + ~self.present).mean(0)
+            return mean.masked_fill(~self.comparable, math.nan)
         raise UserError(f"absent: expected 'skip' or 'one', got {absent!r}")
+
+    def labelled_mean(self, absent: str) -> Tensor:
+        """:meth:`mean` without the columns that no row can be compared to.
+
+        With samples as rows and labels as columns, these are the labels of
+        annotators who labelled nothing.
+        """
+        return self.mean(absent)[:, self.comparable.any(0)]
+
+    def part(
+        self, rows: list[int] | slice, columns: list[int] | slice
+    ) -> 'ClassIoU':
+        """The table of some of the maps."""
+        return ClassIoU(*(x[..., rows, :][..., columns] for x in self))
 
 
 def _pack(masks: Tensor) -> Tensor | np.ndarray:
@@ -71,7 +89,7 @@ def _pack_class(
 
 def _count(a: Tensor | np.ndarray, b: Tensor | np.ndarray) -> Tensor:
     """Sizes of all intersections of packed masks: (N, M) float64."""
-    if isinstance(a, Tensor):
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
         return (a @ b.T).double()
     if len(b) < len(a):  # the loop is over the smaller set
         return _count(b, a).T
@@ -85,7 +103,9 @@ def _count(a: Tensor | np.ndarray, b: Tensor | np.ndarray) -> Tensor:
     return torch.from_numpy(counts)
 
 
-def _flatten(maps: Tensor, valid: Tensor, num_classes: int) -> tuple:
+def _flatten(
+    maps: Tensor, valid: Tensor, num_classes: int
+) -> tuple[Tensor, Tensor]:
     """Flatten to (N, P); masks that are all the same become one row."""
     if num_classes <= 256:  # ids were checked; masked ones may wrap around
         maps = maps.to(torch.uint8)
@@ -116,18 +136,24 @@ def class_ious(
     same = a is b
     a, a_valid = _flatten(a, a_valid, num_classes)
     b, b_valid = (a, a_valid) if same else _flatten(b, b_valid, num_classes)
-    a_window, b_window = _pack(a_valid), _pack(b_valid)
-    inter, union = [], []
+    a_window = _pack(a_valid)
+    b_window = a_window if same else _pack(b_valid)
+    comparable = _count(a_window, b_window) > 0  # (1, 1) if one window each
+    intersections, unions = [], []
     for c in classes:
         a_bits = _pack_class(a, c, a_window)
         b_bits = a_bits if same else _pack_class(b, c, b_window)
         both = _count(a_bits, b_bits)
         a_area = _count(a_bits, b_window)  # (N, M), (N, 1) if one window
         b_area = a_area if same else _count(b_bits, a_window)
-        inter.append(both)
-        union.append(a_area + b_area.T - both)
-    inter, union = torch.stack(inter), torch.stack(union)
-    return ClassIoU(inter / union.clamp(min=1), union > 0)
+        intersections.append(both)
+        unions.append(a_area + b_area.T - both)
+    inter, union = torch.stack(intersections), torch.stack(unions)
+    return ClassIoU(
+        inter / union.clamp(min=1),
+        union > 0,
+        comparable.expand(union.shape[1:]),
+    )
 
 
 def joint_class_ious(
@@ -206,7 +232,8 @@ def pairwise_iou(
             out of the mean (NaN if none remains), 'one' counts it 1.
 
     Returns:
-        Shape (S, A) or (N, S, A), float64.
+        Shape (S, A) or (N, S, A), float64; NaN for a pair without an IoU:
+        one in which no pixel is labelled, or 'skip' leaves no class.
     """
     ids = check_classes(classes, num_classes)
     scores = []

@@ -9,6 +9,7 @@ from scipy import optimize, sparse
 from torch import Tensor
 
 from ...utils.errors import UserError
+from ...utils.matching import match_repeated
 from .energy import expected_distance
 from .inputs import check_maps, join_images, split_images
 from .iou import cross_class_ious, pairwise_iou
@@ -39,22 +40,6 @@ def _transport(scores: np.ndarray, rows: int, columns: int) -> float:
     return float(-plan.fun)
 
 
-def match_repeated(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Best 1:1 matching of two sets, repeated to equal size.
-
-    Args:
-        scores: Of every pair, (N, M); larger is better.
-
-    Returns:
-        Row and column of every matched pair, (lcm(N, M),) each.
-    """
-    size = math.lcm(*scores.shape)
-    rows, columns = (np.arange(n).repeat(size // n) for n in scores.shape)
-    repeated = scores[rows][:, columns]
-    i, j = optimize.linear_sum_assignment(repeated, maximize=True)
-    return rows[i], columns[j]
-
-
 def matched_iou_from_iou(iou: Tensor) -> Tensor:
     """Mean IoU of the best 1:1 matching, sets repeated to equal size.
 
@@ -62,9 +47,9 @@ def matched_iou_from_iou(iou: Tensor) -> Tensor:
         iou: Samples against labels, shape (S, A).
 
     Returns:
-        Scalar; NaN if some pair has no IoU.
+        Scalar; NaN if some pair has no IoU, or there is no label.
     """
-    if iou.isnan().any():
+    if not iou.numel() or iou.isnan().any():
         return iou.new_tensor(math.nan)
     scores = iou.cpu().numpy()
     size = math.lcm(*scores.shape)
@@ -90,7 +75,7 @@ def hungarian_matched_iou(
 
     Both sets are repeated to the least common multiple of their sizes. Where
     that is large, the same value comes from a transport problem on the
-    (S, A) matrix.
+    (S, A) matrix. A label without a labelled pixel is left out.
 
     Args:
         samples: Integer label maps, shape (S, H, W) or (N, S, H, W).
@@ -102,7 +87,8 @@ def hungarian_matched_iou(
             out of the mean, 'one' counts it as IoU 1.
 
     Returns:
-        Scalar, or shape (N,); NaN where a pair has no IoU.
+        Scalar, or shape (N,); NaN where another pair has no IoU, or no label
+        is left.
     """
     scores = []
     for s, y in split_images(samples, labels):
@@ -113,7 +99,7 @@ def hungarian_matched_iou(
             classes=classes,
             ignore_index=ignore_index,
         )
-        scores.append(matched_iou_from_iou(table.mean(absent)))
+        scores.append(matched_iou_from_iou(table.labelled_mean(absent)))
     return join_images(scores, samples)
 
 

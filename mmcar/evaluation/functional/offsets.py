@@ -1,5 +1,7 @@
 """Calibration where labels flip by a table: the probabilities are known."""
 
+from collections.abc import Iterable, Sequence
+
 import torch
 from torch import Tensor
 
@@ -9,23 +11,23 @@ from .inputs import check_maps, check_probs
 
 
 def flip_observations(
-    label: Tensor, flips: ClassFlips
+    label: Tensor, flips: Iterable[Sequence]
 ) -> tuple[Tensor, Tensor]:
     """The two labels that a pixel can have, and their probabilities.
 
     Args:
         label: Base label, shape (H, W).
-        flips: Entries (class, twin, probability).
+        flips: A table, or its rows (class, twin, probability).
 
     Returns:
         Labels and weights, both (2, H, W): base, flipped.
     """
-    flips = ClassFlips.parse(flips)
+    table = ClassFlips.parse(flips)
     flipped = torch.zeros(label.shape, dtype=torch.float64).to(label.device)
-    for c, _, p in flips:
+    for c, _, p in table:
         flipped[label == c] = p
     return (
-        torch.stack([label, flips.flip_all(label)]),
+        torch.stack([label, table.flip_all(label)]),
         torch.stack([1 - flipped, flipped]),
     )
 
@@ -35,7 +37,7 @@ def flip_probability_sums(
     probs: Tensor,
     label: Tensor,
     *,
-    flips: ClassFlips,
+    flips: Iterable[Sequence],
     mask: Tensor | None = None,
     ignore_index: int = 255,
 ) -> Tensor:
@@ -44,7 +46,7 @@ def flip_probability_sums(
     Args:
         probs: Class probabilities, shape ([N,] K, H, W).
         label: Base label, shape ([N,] H, W).
-        flips: The n entries (class, twin, probability).
+        flips: A table of n rows, or its rows (class, twin, probability).
         mask: Pixels to use, ([N,] H, W) bool; None is all. For a calibration
             net on a black box: where the black box agrees with the label.
         ignore_index: Label id that is no observation.
@@ -55,7 +57,7 @@ def flip_probability_sums(
     """
     check_probs(probs)
     num_classes = probs.shape[-3]
-    flips = ClassFlips.parse(flips, num_classes)
+    table = ClassFlips.parse(flips, num_classes)
     if label.shape != probs.shape[:-3] + probs.shape[-2:]:
         raise UserError(
             'label: expected one map per image of probs '
@@ -71,19 +73,19 @@ def flip_probability_sums(
     seen = label != ignore_index
     seen = seen if mask is None else seen & mask
     rows = []
-    for c, twin, _ in flips:
+    for c, twin, _ in table:
         where = (label == c) & seen
         said = probs[..., twin, :, :].double() * where
         rows.append(torch.stack([said.sum((-2, -1)), where.sum((-2, -1))], -1))
     return torch.stack(rows, -2)
 
 
-def flip_offsets(sums: Tensor, flips: ClassFlips) -> Tensor:
+def flip_offsets(sums: Tensor, flips: Iterable[Sequence]) -> Tensor:
     """Calibration offset |true - predicted probability| of every twin.
 
     Args:
         sums: Shape (..., n, 2) from :func:`flip_probability_sums`.
-        flips: The n entries (class, twin, probability).
+        flips: A table of n rows, or its rows (class, twin, probability).
 
     Returns:
         Shape (..., n); NaN for a class without pixels.

@@ -1,8 +1,10 @@
+import math
+
 import pytest
 import torch
 from mmseg.registry import METRICS
 
-from mmcar.evaluation.flip_metric import flip_states
+from mmcar.evaluation.metrics.class_flip_metric import flip_states
 
 FLIPS = ((0, 3, 0.5), (1, 4, 0.25))
 
@@ -19,7 +21,7 @@ def test_states_and_coherence_by_hand():
     assert coherence[1, 0] == 0.75 and coherence[1, 1].isnan()
 
 
-def score(samples, label):
+def score(samples, *labels):
     metric = METRICS.build(dict(type='FlipMetric'))
     metric.dataset_meta = dict(classes=('a', 'b', 'c', 'a2', 'b2'))
     metric.process(
@@ -30,9 +32,20 @@ def score(samples, label):
                 pred_samples=dict(data=samples),
                 gt_sem_segs=dict(data=label[None]),
             )
+            for label in labels
         ],
     )
-    return metric.evaluate(1)
+    return metric.evaluate(len(labels))
+
+
+def test_images_without_a_switchable_class_are_counted():
+    label, void = torch.tensor([[0, 1]]), torch.tensor([[255, 255]])
+    samples = torch.tensor([[[0, 1]], [[3, 1]]])
+    both, one = score(samples, label, void), score(samples, label)
+    assert both.pop('flip_left_out') == 1 and one.pop('flip_left_out') == 0
+    assert both == one
+    nothing = score(samples, void)
+    assert math.isnan(nothing['flip_error']) and nothing['flip_left_out'] == 1
 
 
 def test_independent_flips_by_the_table():

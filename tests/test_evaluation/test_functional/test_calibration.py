@@ -14,7 +14,7 @@ from mmcar.evaluation import (
     negative_log_likelihood,
 )
 
-from . import brute_force as bf
+from .. import brute_force as bf
 
 
 def random_probs(k, size=(5, 7), seed=0):
@@ -104,6 +104,18 @@ def test_proper_scores_equal_a_loop():
     np.testing.assert_allclose(got, np.mean(nll))
 
 
+def test_unlabelled_labels_are_no_observations():
+    probs, label = random_probs(3), bf.maps(1, 3)
+    nothing = torch.full_like(label, 255)
+    both = torch.cat([label, nothing])
+    for score in (brier_score, negative_log_likelihood):
+        assert score(probs, both) == score(probs, label)
+        assert score(probs, nothing).isnan()
+    bins = CalibrationBins()
+    bins.update(probs, nothing)
+    assert bins.count.sum() == 0 and bins.ece.isnan()
+
+
 @pytest.mark.parametrize('score', [brier_score, negative_log_likelihood])
 def test_proper_scores_per_image(score):
     probs = torch.stack([random_probs(3, seed=i) for i in range(3)])
@@ -128,6 +140,8 @@ def test_entropy():
     ('probs', 'labels', 'message'),
     [
         (torch.full((2, 3, 3), 4.0), torch.zeros(3, 3).int(), 'not logits'),
+        (torch.full((2, 3, 3), math.nan), torch.zeros(3, 3).int(), 'NaN'),
+        (torch.full((2, 3, 3), math.inf), torch.zeros(3, 3).int(), 'inf'),
         (torch.zeros(2, 3, 3).int(), torch.zeros(3, 3).int(), 'floats'),
         (torch.zeros(0, 3, 3), torch.zeros(3, 3).int(), 'non-empty'),
         (torch.rand(2, 3, 3), np.zeros((3, 3), int), 'labels: .*ndarray'),

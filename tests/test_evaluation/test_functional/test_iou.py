@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from mmcar.evaluation import pairwise_iou
 from mmcar.evaluation.functional import iou as module
 
-from . import brute_force as bf
+from .. import brute_force as bf
 
 
 @settings(max_examples=60, deadline=None)
@@ -22,6 +22,8 @@ from . import brute_force as bf
 def test_equals_brute_force(seed, s, a, k, absent, ignore):
     x = bf.maps(s, k, ignore=ignore, seed=seed)
     y = bf.maps(a, k, ignore=ignore, seed=seed + 1)
+    if ignore:
+        x, y = bf.blank_some(x, seed), bf.blank_some(y, seed + 1)
     classes = list(range(seed % k, k))
     got = pairwise_iou(x, y, num_classes=k, classes=classes, absent=absent)
     want = [
@@ -40,6 +42,15 @@ def test_equals_brute_force(seed, s, a, k, absent, ignore):
     np.testing.assert_allclose(got, want, atol=1e-12)
     swapped = pairwise_iou(y, x, num_classes=k, classes=classes, absent=absent)
     assert torch.equal(swapped.T.nan_to_num(-1), got.nan_to_num(-1))
+
+
+def test_a_pair_without_a_labelled_pixel_has_no_iou():
+    left = torch.tensor([[[0, 1, 255, 255]]])
+    right = torch.tensor([[[255, 255, 0, 1]]])
+    both = torch.cat([left, right])
+    iou = pairwise_iou(both, both, num_classes=2, absent='one')
+    assert iou.diagonal().tolist() == [1, 1]
+    assert iou[0, 1].isnan() and iou[1, 0].isnan()
 
 
 def test_empty_masks():

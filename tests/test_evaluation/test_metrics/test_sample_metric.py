@@ -5,18 +5,18 @@ import numpy as np
 import pytest
 import torch
 from mmengine.structures import PixelData
+from mmseg.registry import METRICS
 from mmseg.structures import SegDataSample
 
 from mmcar.evaluation import (
     GEDMetric,
     best_match_iou,
-    flip_energy_distance,
     generalized_energy_distance,
     hungarian_matched_iou,
 )
-from mmcar.evaluation.functional import iou as iou_module
+from tests.test_docs import code_blocks
 
-from .predicted import FLIPS, evaluator, image
+from ..predicted import evaluator, image
 
 BOTH = [
     {'type': 'GEDMetric', 'num_samples': (2, 6)},
@@ -42,46 +42,12 @@ def test_scores_of_prefixes_equal_the_functions():
         assert got[f'GED_{n}_left_out'] == 0
 
 
-def test_metrics_share_the_pairs_of_an_image(monkeypatch):
-    calls = []
-    count = iou_module.class_ious
-    monkeypatch.setattr(
-        iou_module, 'class_ious', lambda *a: calls.append(1) or count(*a)
-    )
-    run = evaluator(*BOTH)
-    run.process([image(0), image(1)])
-    run.evaluate(2)
-    assert len(calls) == 2
-
-
-def test_flips_in_the_metainfo_make_it_the_flip_distance():
-    images = [image(i, 4, 1, flips=FLIPS) for i in range(3)]
-    void = image(7, 4, 1, flips=FLIPS)
-    void.gt_sem_segs.data[:] = 255  # nothing to compare: left out
-    run = evaluator(BOTH[0], classes=('a', 'b', 'a2', 'b2'))
-    run.process([*images, void])
-    got = run.evaluate(4)
-    want = [
-        flip_energy_distance(
-            x.pred_samples.data[:2],
-            x.gt_sem_segs.data[0],
-            flips=FLIPS,
-            num_classes=4,
-        )
-        for x in images
-    ]
-    left_out = sum(bool(torch.isnan(w)) for w in want)
-    assert left_out < 3
-    assert got['GED_2'] == pytest.approx(np.nanmean(want))
-    assert got['GED_2_left_out'] == 1 + left_out
-
-
 def test_undefined_images_are_counted_not_averaged():
     blank = image(0, 3)
     blank.pred_samples.data[:] = 0
     blank.gt_sem_segs.data[:] = 0
     full = image(1, 3)
-    metric = {'type': 'GEDMetric', 'num_samples': 6, 'classes': (1, 2)}
+    metric = {'type': 'GEDMetric', 'num_samples': 6, 'classes': [1, 2]}
     run = evaluator(metric, classes=('a', 'b', 'c'))
     run.process([blank, full])
     got = run.evaluate(2)
@@ -99,6 +65,33 @@ def test_csv_holds_every_image(tmp_path):
     assert [r['image'] for r in rows] == [f'images/{i}.png' for i in range(3)]
     mean = np.mean([float(row['GED_3']) for row in rows])
     assert got['GED_3'] == pytest.approx(mean)
+
+
+def test_the_metric_of_the_docs():
+    blocks = code_blocks('docs/metrics.md')
+    source, config = (b for b in blocks if 'AreaError' in b)
+    scope = {}
+    exec(source, {'__name__': 'my_project'})
+    exec(config, scope)
+    images, nobody = [image(i, samples=16) for i in range(3)], image(3)
+    nobody.gt_sem_segs.data[:] = 255
+    try:
+        run = evaluator(*scope['test_evaluator'])
+    finally:
+        METRICS.module_dict.pop('AreaError')
+    run.process(images)
+    run.metrics[1].process({}, [nobody.to_dict()])
+    got = run.metrics[1].evaluate(4)
+    want = [
+        abs(
+            (x.pred_samples.data == 1).sum() / 16
+            - (x.gt_sem_segs.data == 1).sum() / 3
+        )
+        for x in images
+    ]
+    assert got['area_error'] == pytest.approx(np.mean(want))
+    assert got['area_error_left_out'] == 1
+    assert got['AreaError_labels_left_out'] == 3
 
 
 def test_one_label_only_in_gt_sem_seg():
@@ -161,6 +154,3 @@ def test_bad_use():
     del sample.pred_samples
     with pytest.raises(ValueError, match=r"0\.png.*'pred_samples'"):
         run.process([sample])
-    run = evaluator({'type': 'HMIoUMetric'}, classes=('a', 'b', 'c', 'd'))
-    with pytest.raises(ValueError, match='GEDMetric'):
-        run.process([image(0, 4, 1, flips=FLIPS)])

@@ -9,7 +9,7 @@ from mmcar.evaluation import (
     negative_log_likelihood,
 )
 
-from .predicted import FLIPS, evaluator, image
+from ..predicted import FLIPS, evaluator, image
 
 
 def test_calibration_of_probabilities_and_sample_mean():
@@ -72,3 +72,38 @@ def test_sample_mean_from_maps_if_probabilities_are_missing():
     bins = CalibrationBins()
     bins.update(frequency, sample.gt_sem_segs.data)
     assert got['ECE_samples'] == pytest.approx(bins.ece.item(), abs=1e-6)
+
+
+def test_images_and_labels_without_a_labelled_pixel_are_counted():
+    plain, more, nobody = image(0), image(0, annotators=4), image(1)
+    more.gt_sem_segs.data[:3] = plain.gt_sem_segs.data
+    more.gt_sem_segs.data[3] = 255
+    nobody.gt_sem_segs.data[:] = 255
+    scores = []
+    for images in ([plain], [more, nobody]):
+        run = evaluator({'type': 'CalibrationMetric'})
+        run.process(images)
+        scores.append(run.evaluate(len(images)))
+    assert scores[0].pop('calibration_left_out') == 0
+    assert scores[0].pop('calibration_labels_left_out') == 0
+    assert scores[1].pop('calibration_left_out') == 1
+    assert scores[1].pop('calibration_labels_left_out') == 1 + 3
+    assert scores[0] == scores[1]
+
+
+def test_nothing_labelled_at_all():
+    nobody = image(1)
+    nobody.gt_sem_segs.data[:] = 255
+    run = evaluator({'type': 'CalibrationMetric'})
+    run.process([nobody])
+    got = run.evaluate(1)
+    assert np.isnan([got['ECE'], got['MCE'], got['Brier'], got['NLL']]).all()
+
+
+def test_images_with_different_tables_are_refused():
+    run = evaluator(
+        {'type': 'CalibrationMetric'}, classes=('a', 'b', 'a2', 'b2')
+    )
+    run.process([image(i, 4, 1, flips=FLIPS[i:]) for i in range(2)])
+    with pytest.raises(ValueError, match='different tables'):
+        run.evaluate(2)

@@ -1,9 +1,12 @@
 """Energy distance to labels whose classes flip at random, in closed form."""
 
+from collections.abc import Iterable, Sequence
+
 import torch
 from torch import Tensor
 
 from ...structures import ClassFlips
+from ...utils.errors import UserError
 from .energy import EnergyTerms, expected_distance
 from .inputs import (
     check_maps,
@@ -110,10 +113,9 @@ def flip_terms_from_iou(table: ClassIoU, flips: ClassFlips) -> EnergyTerms:
         label_states(count),
         (prob[:, :, None] * prob[:, None]).flatten(1),
     )
-    samples = ClassIoU(table.iou[:, :s, :s], table.present[:, :s, :s])
     return EnergyTerms(
         1 - cross.sum() / weight.sum(),
-        expected_distance(samples.mean('skip')),
+        expected_distance(table.part(slice(s), slice(s)).mean('skip')),
         1 - within / within_weight,
     )
 
@@ -123,23 +125,28 @@ def flip_energy_terms(
     samples: Tensor,
     label: Tensor,
     *,
-    flips: ClassFlips,
+    flips: Iterable[Sequence],
     num_classes: int,
     ignore_index: int = 255,
 ) -> EnergyTerms:
     """The three terms of :func:`flip_energy_distance`; same inputs."""
-    flips = ClassFlips.parse(flips, num_classes)
+    table = ClassFlips.parse(flips, num_classes)
+    if not table:
+        raise UserError(
+            'flips: expected at least one row (class id, twin id, '
+            'probability); without any, use generalized_energy_distance'
+        )
     terms = []
     for s, y in split_images(samples, label, label_dim=2):
         check_same_size(samples=s, label=y)
-        table = flip_class_ious(
+        ious = flip_class_ious(
             s,
             y,
-            flips=flips,
+            flips=table,
             num_classes=num_classes,
             ignore_index=ignore_index,
         )
-        terms.append(flip_terms_from_iou(table, flips))
+        terms.append(flip_terms_from_iou(ious, table))
     columns = zip(*terms, strict=True)
     return EnergyTerms(*(join_images(list(c), samples) for c in columns))
 
@@ -148,7 +155,7 @@ def flip_energy_distance(
     samples: Tensor,
     label: Tensor,
     *,
-    flips: ClassFlips,
+    flips: Iterable[Sequence],
     num_classes: int,
     ignore_index: int = 255,
 ) -> Tensor:
@@ -163,7 +170,7 @@ def flip_energy_distance(
     Args:
         samples: Integer label maps, shape (S, H, W) or (N, S, H, W).
         label: Base label with nothing flipped, shape (H, W) or (N, H, W).
-        flips: Entries (class, twin, probability), no class twice.
+        flips: A table, or its rows (class, twin, probability).
         num_classes: Number of classes K; ids are 0 .. K - 1.
         ignore_index: Void pixels of the label, masked in every pair.
 

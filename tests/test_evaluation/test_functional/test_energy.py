@@ -9,7 +9,7 @@ from mmcar.evaluation import (
     generalized_energy_distance,
 )
 
-from . import brute_force as bf
+from .. import brute_force as bf
 
 
 @settings(max_examples=60, deadline=None)
@@ -40,6 +40,40 @@ def test_equals_brute_force(seed, s, a, k, absent, ignore, weighted):
     weights = [1.0] * a if weights is None else weights
     want = bf.ged_terms(x, y, weights, classes, 255, absent)
     np.testing.assert_allclose(terms, want, atol=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=bf.seeds,
+    a=st.integers(1, 4),
+    k=st.integers(1, 3),
+    absent=st.sampled_from(['skip', 'one']),
+    weighted=st.booleans(),
+)
+def test_unlabelled_and_disjoint_labels(seed, a, k, absent, weighted):
+    x = bf.maps(3, k, seed=seed)
+    y = bf.blank_some(bf.maps(a, k, ignore=255, seed=seed + 1), seed)
+    weights = np.random.default_rng(seed).random(a) if weighted else np.ones(a)
+    terms = energy_distance_terms(
+        x,
+        y,
+        num_classes=k,
+        absent=absent,
+        label_weights=torch.tensor(weights),
+    )
+    want = bf.ged_terms(x, y, weights, range(k), 255, absent)
+    np.testing.assert_allclose(terms, want, atol=1e-12)
+
+
+def test_annotators_who_labelled_nothing_change_no_score():
+    x = torch.zeros(2, 3, 3, dtype=torch.uint8)
+    y = torch.ones(1, 3, 3, dtype=torch.uint8)
+    nothing = torch.full((3, 3, 3), 255, dtype=torch.uint8)
+    wrong = generalized_energy_distance(x, y, **lidc)
+    assert wrong == 2
+    with_them = generalized_energy_distance(x, torch.cat([y, nothing]), **lidc)
+    assert with_them == wrong
+    assert generalized_energy_distance(x, nothing, **lidc).isnan()
 
 
 lidc = {'num_classes': 2, 'classes': (1,), 'absent': 'one'}

@@ -1,15 +1,26 @@
 """Do whole classes flip, as often as they should, and independently?"""
 
+import math
 from collections.abc import Sequence
 
 import torch
-from mmengine.evaluator import BaseMetric
 from mmseg.registry import METRICS
 from torch import Tensor
 
-from ..structures import ClassFlips, class_flips_of
-from ..utils.errors import UserError
-from .pairs import image_name, labels_of, samples_of
+from ...structures import ClassFlips, class_flips_of
+from ...utils.errors import UserError
+from .fields import base_label_of, image_name, samples_of
+from .image_metric import ImageMetric
+
+
+def common_table(tables: Sequence[ClassFlips]) -> ClassFlips:
+    """The one table of a data set's images."""
+    if any(table != tables[0] for table in tables):
+        raise UserError(
+            'images with different tables of class flips in one data set: '
+            'expected the same for all'
+        )
+    return tables[0]
 
 
 def flip_states(
@@ -44,55 +55,48 @@ def flip_states(
 
 
 @METRICS.register_module()
-class FlipMetric(BaseMetric):
+class FlipMetric(ImageMetric):
     """Frequency, coherence and correlation of class flips in the samples.
 
     - ``flip_frequency/<class>``: how often the class turned into its twin;
     - ``flip_error``: largest distance of those from the flip table;
     - ``flip_coherence``: mean share of a class's pixels in one state;
     - ``flip_correlation``: largest absolute correlation between the states
-      of two classes, over the samples in which both occur.
+      of two classes, over the samples in which both occur;
+    - ``flip_left_out``: images in which no class of the table occurs.
 
-    Args:
-        collect_device: 'cpu' or 'gpu', for gathering across processes.
-        prefix: Put before the names of the scores.
+    Takes the arguments of :class:`ImageMetric`.
     """
 
-    default_prefix = ''  # None would make MMEngine warn
-
-    def __init__(
-        self, collect_device: str = 'cpu', prefix: str | None = None
-    ) -> None:
-        super().__init__(collect_device=collect_device, prefix=prefix)
-
-    def process(self, data_batch: dict, data_samples: Sequence[dict]) -> None:
-        """Note states and coherence of every image."""
-        for data_sample in data_samples:
-            flips = class_flips_of(data_sample)
-            if not flips:
-                raise UserError(
-                    f'{image_name(data_sample)}: FlipMetric needs a data set '
-                    "with 'class_flips' in its metainfo"
-                )
-            states = flip_states(
-                samples_of(data_sample), labels_of(data_sample)[0], flips
+    def measure(self, data_sample: dict) -> tuple[ClassFlips, Tensor, Tensor]:
+        """States and coherence of one image."""
+        flips = class_flips_of(data_sample)
+        if not flips:
+            raise UserError(
+                f'{image_name(data_sample)}: FlipMetric needs a data set '
+                "with 'class_flips' in its metainfo"
             )
-            self.results.append((flips, *(s.cpu() for s in states)))
+        states, coherence = flip_states(
+            samples_of(data_sample), base_label_of(data_sample), flips
+        )
+        return flips, states.cpu(), coherence.cpu()
 
     def compute_metrics(self, results: list[tuple]) -> dict[str, float]:
         """Put the images together."""
-        flips = results[0][0]
+        flips = common_table([table for table, _, _ in results])
         states = torch.cat([states for _, states, _ in results])
         coherence = torch.cat([coherence for _, _, coherence in results])
         frequency = states.nanmean(0)
         expected = frequency.new_tensor([p for _, _, p in flips])
-        classes = self.dataset_meta['classes']
         metrics = {
-            f'flip_frequency/{classes[source]}': value.item()
+            f'flip_frequency/{self.name_of(source)}': value.item()
             for (source, _, _), value in zip(flips, frequency, strict=True)
         }
-        seen = ~frequency.isnan()
-        metrics['flip_error'] = (frequency - expected)[seen].abs().max().item()
+        errors = (frequency - expected).abs()
+        errors = errors[~errors.isnan()]
+        metrics['flip_error'] = (
+            errors.max().item() if len(errors) else math.nan
+        )
         metrics['flip_coherence'] = coherence.nanmean().item()
         metrics['flip_correlation'] = max(
             (
@@ -101,6 +105,9 @@ class FlipMetric(BaseMetric):
                 for j in range(i)
             ),
             default=0.0,
+        )
+        metrics['flip_left_out'] = sum(
+            bool(states.isnan().all()) for _, states, _ in results
         )
         return metrics
 

@@ -9,7 +9,7 @@ from mmcar.evaluation import (
     score_sums,
 )
 
-from . import brute_force as bf
+from .. import brute_force as bf
 
 
 def test_flipping_labels_count_with_their_probability():
@@ -74,7 +74,7 @@ def test_offsets_of_several_images():
         ({'label': torch.full((3, 3), 4)}, r'label: .*\[4\]'),
         ({'label': torch.zeros(1, 3, 3).int()}, r'label: .*\(1, 3, 3\)'),
         ({'mask': torch.ones(3, 4).bool()}, r'mask: .*\(3, 4\)'),
-        ({'flips': [(0, 4, 0.5)]}, 'flips: .*distinct'),
+        ({'flips': [(0, 4, 0.5)]}, 'flip of 0 to 4: .*from 0 to 3'),
     ],
 )
 def test_bad_inputs(change, message):

@@ -1,23 +1,29 @@
 """Calibration of the predicted probabilities as a metric of MMEngine."""
 
 import math
-from collections.abc import Sequence
 
 import torch
-from mmengine.evaluator import BaseMetric
 from mmseg.registry import METRICS
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from ..structures import ClassFlips, class_flips_of
-from ..utils.errors import UserError
-from .functional.calibration import CalibrationBins, score_sums
-from .functional.offsets import (
+from ...structures import ClassFlips, class_flips_of
+from ...utils.errors import UserError
+from ..functional.calibration import CalibrationBins, score_sums
+from ..functional.offsets import (
     flip_observations,
     flip_offsets,
     flip_probability_sums,
 )
-from .pairs import image_name, labels_of, samples_of
+from .class_flip_metric import common_table
+from .fields import (
+    base_label_of,
+    count_unlabelled,
+    image_name,
+    labels_of,
+    samples_of,
+)
+from .image_metric import ImageMetric
 
 
 def _sample_mean(data_sample: dict, num_classes: int) -> Tensor | None:
@@ -26,10 +32,12 @@ def _sample_mean(data_sample: dict, num_classes: int) -> Tensor | None:
         return data_sample['sample_probs']['data']
     if 'pred_samples' not in data_sample:
         return None
-    total = 0
-    for sample in samples_of(data_sample):  # one at a time saves memory
-        total = total + one_hot(sample.long(), num_classes).permute(2, 0, 1)
-    return total / len(samples_of(data_sample))
+    samples = samples_of(data_sample)
+    shape = (num_classes, *samples.shape[1:])
+    total = samples.new_zeros(shape, dtype=torch.long)
+    for sample in samples:  # one at a time saves memory
+        total += one_hot(sample.long(), num_classes).permute(2, 0, 1)
+    return total / len(samples)
 
 
 def _agreement(data_sample: dict, label: Tensor) -> Tensor | None:
@@ -40,7 +48,7 @@ def _agreement(data_sample: dict, label: Tensor) -> Tensor | None:
 
 
 @METRICS.register_module()
-class CalibrationMetric(BaseMetric):
+class CalibrationMetric(ImageMetric):
     """ECE, MCE, Brier score and NLL over all pixels of the data set.
 
     ``ECE``, ``MCE``, ``Brier`` and ``NLL`` are of the probabilities in
@@ -49,6 +57,8 @@ class CalibrationMetric(BaseMetric):
     flip by a table, both labels of a pixel are observations, weighted with
     their probabilities, and ``offset/<class>`` is the |true - predicted|
     probability of each added class (``offset_samples/<class>`` likewise).
+    Images and annotators' labels without a labelled pixel are counted, as
+    ``calibration_left_out`` and ``calibration_labels_left_out``.
 
     Args:
         num_bins: Number of confidence bins.
@@ -56,8 +66,6 @@ class CalibrationMetric(BaseMetric):
         collect_device: 'cpu' or 'gpu', for gathering across processes.
         prefix: Put before the names of the scores.
     """
-
-    default_prefix = ''  # None would make MMEngine warn
 
     def __init__(
         self,
@@ -70,11 +78,8 @@ class CalibrationMetric(BaseMetric):
         self.num_bins = num_bins
         self.ignore_index = ignore_index
 
-    def process(self, data_batch: dict, data_samples: Sequence[dict]) -> None:
-        """Reduce every image to sums; exactly one result each."""
-        self.results += [self._sums(sample) for sample in data_samples]
-
-    def _sums(self, data_sample: dict) -> dict:
+    def measure(self, data_sample: dict) -> dict:
+        """Reduce an image to sums."""
         if 'seg_logits' not in data_sample:
             raise UserError(
                 f"{image_name(data_sample)}: no 'seg_logits' to take "
@@ -86,7 +91,7 @@ class CalibrationMetric(BaseMetric):
         mask = None
         if flips:
             flips = ClassFlips.parse(flips, len(logits))
-            base = labels[0].to(logits.device)
+            base = base_label_of(data_sample).to(logits.device)
             labels, weights = flip_observations(base, flips)
             mask = _agreement(data_sample, base)
         # a log-probability is its own logit, so plain logits work as well
@@ -94,7 +99,12 @@ class CalibrationMetric(BaseMetric):
         mean = _sample_mean(data_sample, len(logits))
         if mean is not None:
             probs['_samples'] = mean
-        result = {'flips': flips}
+        result = {
+            'flips': flips,
+            'labels_left_out': count_unlabelled(
+                data_sample, self.ignore_index
+            ),
+        }
         for source, p in probs.items():
             bins = CalibrationBins(self.num_bins, self.ignore_index)
             bins.update(p, labels, weights)
@@ -116,10 +126,8 @@ class CalibrationMetric(BaseMetric):
 
     def compute_metrics(self, results: list[dict]) -> dict[str, float]:
         """Add up the images' sums and turn them into scores."""
-        flips = results[0]['flips']
-        if any(result['flips'] != flips for result in results):
-            raise UserError('images with different flip tables in one set')
-        metrics = {}
+        flips = common_table([result['flips'] for result in results])
+        metrics: dict[str, float] = {}
         for source in ('', '_samples'):
             if f'bins{source}' not in results[0]:
                 continue
@@ -134,14 +142,18 @@ class CalibrationMetric(BaseMetric):
                 sums = sum(result[f'offsets{source}'] for result in results)
                 offsets = flip_offsets(sums, flips).tolist()
                 metrics |= self._name_offsets(offsets, flips, source)
-        return metrics
+        unseen = [not result['scores'][0] for result in results]
+        labels = [result['labels_left_out'] for result in results]
+        return metrics | {
+            'calibration_left_out': sum(unseen),
+            'calibration_labels_left_out': sum(labels),
+        }
 
     def _name_offsets(
         self, offsets: list[float], flips: ClassFlips, source: str
     ) -> dict[str, float]:
-        names = (self.dataset_meta or {}).get('classes')
         named = {
-            f'offset{source}/{names[twin] if names else twin}': offset
+            f'offset{source}/{self.name_of(twin)}': offset
             for (_, twin, _), offset in zip(flips, offsets, strict=True)
         }
         known = [offset for offset in offsets if not math.isnan(offset)]

@@ -15,8 +15,9 @@ from mmcar.evaluation import (
     sample_diversity,
 )
 from mmcar.evaluation.functional import matching
+from mmcar.utils import matching as assignment
 
-from . import brute_force as bf
+from .. import brute_force as bf
 
 lidc = {'num_classes': 2, 'classes': (1,), 'absent': 'one'}
 
@@ -34,6 +35,8 @@ def test_hm_iou_equals_repeated_assignment(seed, s, a, ignore, transport):
         bf.maps(s, 2, seed=seed),
         bf.maps(a, 2, ignore=ignore, seed=seed + 1),
     )
+    if ignore:
+        y = bf.blank_some(y, seed)
     with pytest.MonkeyPatch.context() as patch:
         if transport:
             patch.setattr(matching, '_MAX_REPEATED', 0)
@@ -45,9 +48,9 @@ def test_hm_iou_equals_repeated_assignment(seed, s, a, ignore, transport):
 def test_hm_iou_of_large_multiples_builds_no_large_matrix(monkeypatch):
     x, y = bf.maps(101, 2, (9, 9)), bf.maps(97, 2, (9, 9), seed=1)
     sizes = []
-    solve = matching.optimize.linear_sum_assignment
+    solve = assignment.optimize.linear_sum_assignment
     monkeypatch.setattr(
-        matching.optimize,
+        assignment.optimize,
         'linear_sum_assignment',
         lambda m, **k: sizes.append(m.shape) or solve(m, **k),
     )
@@ -63,6 +66,20 @@ def test_hm_iou_is_not_rectangular():
     y = torch.tensor([[[1, 1, 0, 0]], [[0, 0, 1, 1]]])
     x = y[[0, 0, 0, 1]]  # rectangular matching would score 1
     assert hungarian_matched_iou(x, y, **lidc) == pytest.approx(0.75)
+
+
+def test_annotators_who_labelled_nothing_are_not_matched():
+    y = bf.maps(2, 2, ignore=255)
+    nothing = torch.full_like(y, 255)
+    x = bf.maps(3, 2, seed=1)
+    for options in (lidc, {'num_classes': 2}):
+        want = hungarian_matched_iou(x, y, **options)
+        got = hungarian_matched_iou(x, torch.cat([nothing, y]), **options)
+        assert got == want and not want.isnan()
+        assert hungarian_matched_iou(x, nothing, **options).isnan()
+        best = best_match_iou(x, torch.cat([nothing, y]), **options)
+        assert best[:2].isnan().all() and not best[2:].isnan().any()
+        assert decision_iou(x[0], nothing, **options).isnan().all()
 
 
 def test_hm_iou_skips_images_with_undefined_pairs():

@@ -1,0 +1,21 @@
+"""Metrics for the evaluators of a config, and their names for --eval."""
+
+from .calibration_metric import CalibrationMetric
+from .class_flip_metric import FlipMetric
+from .ged_metric import GEDMetric
+from .hm_iou_metric import HMIoUMetric
+from .image_metric import ImageMetric
+from .iou_metric import FiniteIoUMetric
+from .names import metric_configs
+from .sample_metric import SampleMetric
+
+__all__ = [
+    'CalibrationMetric',
+    'FiniteIoUMetric',
+    'FlipMetric',
+    'GEDMetric',
+    'HMIoUMetric',
+    'ImageMetric',
+    'SampleMetric',
+    'metric_configs',
+]

@@ -1,0 +1,99 @@
+"""The fields of one predicted image, in the dict that metrics are handed."""
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from torch import Tensor
+
+from ...utils.errors import UserError
+
+PREDICTED = ('seg_logits', 'sample_probs')
+_SHARED = 'shared_by_metrics'
+
+
+def image_name(data_sample: dict) -> str:
+    """A name for messages and tables."""
+    name = data_sample.get('sample_key') or data_sample.get('img_path')
+    return str(name or 'image')
+
+
+def labels_of(data_sample: dict) -> Tensor:
+    """All labels (A, H, W) of an image; one if it has one annotator."""
+    for key in ('gt_sem_segs', 'gt_sem_seg'):
+        if key in data_sample:
+            return data_sample[key]['data']
+    raise UserError(
+        f"{image_name(data_sample)}: no 'gt_sem_segs' or 'gt_sem_seg'; the "
+        'test pipeline has to load annotations'
+    )
+
+
+def base_label_of(data_sample: dict) -> Tensor:
+    """The one label (H, W) of an image, before any class flips."""
+    labels = labels_of(data_sample)
+    if len(labels) != 1:
+        raise UserError(
+            f'{image_name(data_sample)}: class flips need one base label, got '
+            f'labels {tuple(labels.shape)}'
+        )
+    return labels[0]
+
+
+def samples_of(data_sample: dict) -> Tensor:
+    """The sampled label maps (S, H, W) of an image."""
+    if 'pred_samples' not in data_sample:
+        raise UserError(
+            f"{image_name(data_sample)}: no 'pred_samples'; this metric needs "
+            'a model that samples, such as CARSegmentor'
+        )
+    return data_sample['pred_samples']['data']
+
+
+def shared(data_sample: dict, key: Hashable, make: Callable[[], Any]) -> Any:
+    """Compute once what several metrics need of an image.
+
+    Args:
+        data_sample: The image's dict, which all metrics are handed alike.
+        key: What is computed.
+        make: Computes it.
+    """
+    kept = data_sample.setdefault(_SHARED, {})
+    if key not in kept:
+        kept[key] = make()
+    return kept[key]
+
+
+def count_unlabelled(data_sample: dict, ignore_index: int) -> int:
+    """How many labels of an image have no labelled pixel."""
+    ignored = labels_of(data_sample) == ignore_index
+    return int(ignored.flatten(1).all(1).sum())
+
+
+def _decides(values: Tensor) -> bool:
+    """Whether every pixel of (K, H, W) has a largest value that is finite.
+
+    The logarithm of 0 is -inf; a pixel may have it for some classes.
+    """
+    # A finite sum, the cheapest look at all values, has finite terms.
+    return bool(values.sum().isfinite()) or bool(
+        values.amax(0).isfinite().all()
+    )
+
+
+def refuse_nonfinite(data_sample: dict) -> None:
+    """Refuse a prediction that is NaN or infinite.
+
+    Its label maps look like any other: ``argmax`` takes the first NaN.
+    """
+
+    def check() -> None:
+        for key in PREDICTED:
+            if key in data_sample and not _decides(data_sample[key]['data']):
+                raise UserError(
+                    f"{image_name(data_sample)}: '{key}' holds NaN or "
+                    'infinite values, which have no class to score. Look at '
+                    'the image for such values, and at the training log for '
+                    'losses that are not finite.'
+                )
+
+    shared(data_sample, 'finite', check)

@@ -1,0 +1,116 @@
+"""Names of scores, as in ``tools/test.py --eval GED HM-IoU MyMetric``."""
+
+import difflib
+import inspect
+from collections.abc import Mapping, Sequence
+
+from mmseg.registry import METRICS
+
+from ...utils.errors import UserError
+
+_STOCK = ('mIoU', 'mDice', 'mFscore')
+_SHORT = {
+    'GED': 'GEDMetric',
+    'diversity': 'GEDMetric',
+    'HM-IoU': 'HMIoUMetric',
+    'D_max': 'HMIoUMetric',
+    'ECE': 'CalibrationMetric',
+    'MCE': 'CalibrationMetric',
+    'Brier': 'CalibrationMetric',
+    'NLL': 'CalibrationMetric',
+    'offset': 'CalibrationMetric',
+    'flips': 'FlipMetric',
+    **dict.fromkeys(_STOCK, 'FiniteIoUMetric'),
+}
+# Whose settings in a config a metric takes over, beside its own.
+_SETTINGS_OF = {'FiniteIoUMetric': 'IoUMetric'}
+
+
+def registered_metrics() -> dict[str, type]:
+    """Metrics that configs can name, those of users' packages included."""
+    METRICS.import_from_location()
+    parent = METRICS.parent
+    inherited = {} if parent is None else parent.module_dict
+    return {**inherited, **METRICS.module_dict}
+
+
+def metric_configs(
+    names: Sequence[str],
+    num_samples: int | Sequence[int] = 16,
+    configured: Sequence[Mapping] = (),
+) -> list[dict]:
+    """Configs of the metrics that report the named scores.
+
+    Args:
+        names: Short names in any case, of which several may share a metric,
+            or names under which metrics are registered.
+        num_samples: Sample count, or several, for metrics that take it.
+        configured: Metrics of a config; what they say of a metric that is
+            named stays as it is.
+
+    Returns:
+        One config per metric, in the order of first mention.
+    """
+    registered = registered_metrics()
+    settings = {_type_name(config): dict(config) for config in configured}
+    short = {name.lower(): name for name in _SHORT}
+    configs: dict[str, dict] = {}
+    stock: dict[str, list[str]] = {}
+    for name in names:
+        score = name if name in registered else short.get(name.lower(), name)
+        metric = _SHORT.get(score, score)
+        if metric not in registered:
+            raise UserError(_unknown(name, registered))
+        if metric not in configs:
+            known = settings.get(_SETTINGS_OF.get(metric, metric), {})
+            known |= settings.get(metric, {})
+            configs[metric] = _complete(
+                known | {'type': metric}, registered[metric], num_samples
+            )
+        if score in _STOCK:
+            stock.setdefault(metric, []).append(score)
+    for metric, scores in stock.items():
+        configs[metric]['iou_metrics'] = list(dict.fromkeys(scores))
+    return list(configs.values())
+
+
+def _type_name(config: Mapping) -> str:
+    """The name of a config's metric, which may be given as a class."""
+    kind = config['type']
+    return kind if isinstance(kind, str) else kind.__name__
+
+
+def _complete(
+    config: dict, metric: type, num_samples: int | Sequence[int]
+) -> dict:
+    """Add the sample count where it belongs; refuse what cannot be built."""
+    parameters = inspect.signature(metric).parameters
+    if 'num_samples' in parameters:
+        config.setdefault('num_samples', num_samples)
+    missing = [
+        p.name
+        for p in parameters.values()
+        if p.default is p.empty
+        and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+        and p.name not in config
+    ]
+    if missing:
+        raise UserError(
+            f'{config["type"]} needs {", ".join(missing)}, which a name does '
+            "not say: put the metric into the config's test_evaluator"
+        )
+    return config
+
+
+def _unknown(name: str, registered: Mapping[str, type]) -> str:
+    """What to say of a name that is neither a score nor a metric."""
+    known = {x.lower(): x for x in (*registered, *_SHORT)}
+    near = difflib.get_close_matches(name.lower(), known, 1, 0.5)
+    hint = f'; did you mean {known[near[0]]}?' if near else '.'
+    others = sorted(set(registered) - set(_SHORT.values()))
+    return (
+        f'no score is called {name!r}{hint} Scores: {", ".join(_SHORT)}. '
+        f'Registered metrics: {", ".join(others)}. One of your own is found '
+        "once a module named in the config's custom_imports registers it in "
+        'mmseg.registry.METRICS.'
+    )

@@ -1,0 +1,68 @@
+import pytest
+
+from mmcar.evaluation import GEDMetric, HMIoUMetric
+from mmcar.utils.errors import UserError
+
+from ..predicted import evaluator, image
+
+NAMES = ('background', 'nodule', 'vessel')
+
+
+def conventions(names=NAMES, **options):
+    metric = GEDMetric(**options)
+    metric.dataset_meta = {'classes': names}
+    return metric.conventions
+
+
+@pytest.mark.parametrize('metric', [GEDMetric, HMIoUMetric])
+def test_one_of_three_by_its_id_is_refused_before_any_image(metric):
+    inherited = metric(classes=(1,), absent='one')
+    with pytest.raises(UserError, match=r"vessel.*classes=\['nodule'\]"):
+        inherited.dataset_meta = {'classes': NAMES}
+
+
+def test_ids_that_leave_out_no_foreground():
+    for ids in [(1, 2), (0, 1, 2), [2, 1]]:
+        assert conventions(classes=ids).classes == tuple(ids)
+    two = conventions(('a', 'b'), classes=(0,))
+    assert two.classes == (0,)
+
+
+def test_a_part_by_name():
+    assert conventions(classes=['vessel']).classes == (2,)
+    with pytest.raises(UserError, match="'vesel'; did you mean 'vessel'"):
+        conventions(classes=['vesel'])
+    with pytest.raises(UserError, match='nodule'):
+        conventions(classes=['vessel', 0])
+    unknown = GEDMetric(num_classes=3, classes=['vessel'])
+    with pytest.raises(UserError, match='use ids'):
+        _ = unknown.conventions
+
+
+def test_defaults():
+    two, three = conventions(('a', 'b')), conventions()
+    assert (two.classes, two.absent) == ((1,), 'one')
+    assert (three.classes, three.absent) == (None, 'skip')
+
+
+def test_names_and_ids_score_the_same():
+    scores = []
+    for classes in ((1, 2), ('nodule', 'vessel')):
+        metric = {'type': 'GEDMetric', 'num_samples': 6, 'classes': classes}
+        run = evaluator(metric, classes=NAMES)
+        run.process([image(0, 3)])
+        scores.append(run.evaluate(1))
+    assert scores[0] == scores[1]
+
+
+@pytest.mark.parametrize('classes', [(3,), (-1,), (1, 1), ()])
+def test_classes_that_are_not_there(classes):
+    with pytest.raises(UserError, match=r'classes: .*0\.\.2'):
+        conventions(classes=classes)
+
+
+def test_number_of_classes():
+    with pytest.raises(UserError, match=r'num_classes=2.*3 classes'):
+        conventions(num_classes=2)
+    with pytest.raises(UserError, match='num_classes'):
+        _ = GEDMetric().conventions

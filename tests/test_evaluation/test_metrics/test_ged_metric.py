@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+import torch
+
+from mmcar.evaluation import flip_energy_distance
+
+from ..predicted import FLIPS, evaluator, image
+
+GED = {'type': 'GEDMetric', 'num_samples': (2, 6)}
+
+
+def test_flips_in_the_metainfo_make_it_the_flip_distance():
+    images = [image(i, 4, 1, flips=FLIPS) for i in range(3)]
+    void = image(7, 4, 1, flips=FLIPS)
+    void.gt_sem_segs.data[:] = 255  # nothing to compare: left out
+    run = evaluator(GED, classes=('a', 'b', 'a2', 'b2'))
+    run.process([*images, void])
+    got = run.evaluate(4)
+    want = [
+        flip_energy_distance(
+            x.pred_samples.data[:2],
+            x.gt_sem_segs.data[0],
+            flips=FLIPS,
+            num_classes=4,
+        )
+        for x in images
+    ]
+    left_out = sum(bool(torch.isnan(w)) for w in want)
+    assert left_out < 3
+    assert got['GED_2'] == pytest.approx(np.nanmean(want))
+    assert got['GED_2_left_out'] == 1 + left_out
+
+
+def test_three_annotators_who_labelled_nothing_change_no_score():
+    wrong = image(0, annotators=1)
+    wrong.pred_samples.data[:] = 0
+    wrong.gt_sem_segs.data[:] = 1
+    more = image(0, annotators=4)
+    more.pred_samples.data[:] = 0
+    more.gt_sem_segs.data[:1] = 1
+    more.gt_sem_segs.data[1:] = 255
+    nobody = image(1)
+    nobody.gt_sem_segs.data[:] = 255
+    scores = []
+    for images in ([wrong], [more], [more, nobody]):
+        run = evaluator(GED)
+        run.process(images)
+        scores.append(run.evaluate(len(images)))
+    assert [s['GED_2'] for s in scores] == [2, 2, 2]
+    assert [s['GED_2_left_out'] for s in scores] == [0, 0, 1]
+    assert [s['GED_labels_left_out'] for s in scores] == [0, 3, 6]
+    assert scores[2]['diversity_2_left_out'] == 1
+
+
+@pytest.mark.parametrize(
+    'setting', [{'classes': ('a', 'b')}, {'absent': 'one'}]
+)
+def test_what_class_flips_would_ignore_is_refused(setting):
+    run = evaluator(GED | setting, classes=('a', 'b', 'a2', 'b2'))
+    with pytest.raises(ValueError, match=r"0\.png: .*delete 'classes'"):
+        run.process([image(0, 4, 1, flips=FLIPS)])

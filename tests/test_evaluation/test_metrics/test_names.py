@@ -1,0 +1,105 @@
+import pytest
+from mmengine.evaluator import BaseMetric, Evaluator
+from mmseg.registry import METRICS
+
+from mmcar.evaluation import metric_configs
+from mmcar.utils.errors import UserError
+
+from ..predicted import image
+
+
+def test_names_become_buildable_metrics():
+    configs = metric_configs(
+        ['GED', 'hm-iou', 'ECE', 'Brier', 'mIoU', 'mDice', 'mIoU'], (16, 50)
+    )
+    assert configs == [
+        {'type': 'GEDMetric', 'num_samples': (16, 50)},
+        {'type': 'HMIoUMetric', 'num_samples': (16, 50)},
+        {'type': 'CalibrationMetric'},
+        {'type': 'FiniteIoUMetric', 'iou_metrics': ['mIoU', 'mDice']},
+    ]
+    for config in configs:
+        METRICS.build(config)
+
+
+@pytest.fixture
+def registered():
+    """Register a user's metrics for one test."""
+    names = []
+
+    def register(metric):
+        METRICS.register_module(module=metric)
+        names.append(metric.__name__)
+        return metric
+
+    yield register
+    for name in names:
+        del METRICS.module_dict[name]
+
+
+class MyScore(BaseMetric):
+    default_prefix = ''
+
+    def __init__(self, num_samples=1, scale=1.0):
+        super().__init__()
+        self.num_samples, self.scale = num_samples, scale
+
+    def process(self, data_batch, data_samples):
+        self.results += [x['pred_samples']['data'].shape for x in data_samples]
+
+    def compute_metrics(self, results):
+        return {'mine': self.scale * len(results)}
+
+
+def test_metrics_of_users_and_of_mmseg(registered):
+    registered(MyScore)
+    configs = metric_configs(['MyScore', 'GED', 'GEDMetric', 'IoUMetric'], 5)
+    assert configs == [
+        {'type': 'MyScore', 'num_samples': 5},
+        {'type': 'GEDMetric', 'num_samples': 5},
+        {'type': 'IoUMetric'},
+    ]
+    run = Evaluator([configs[0]])
+    run.process([image(0), image(1)])
+    assert run.evaluate(2) == {'mine': 2}
+
+
+def test_settings_of_the_config_stay(registered):
+    registered(MyScore)
+    configured = [
+        {'type': 'MyScore', 'scale': 3.0},
+        {'type': METRICS.get('GEDMetric'), 'num_samples': 7, 'classes': (1,)},
+        {'type': 'IoUMetric', 'iou_metrics': ['mIoU'], 'nan_to_num': 0},
+    ]
+    names = ['MyScore', 'ged', 'mDice', 'HM-IoU']
+    assert metric_configs(names, 5, configured) == [
+        {'type': 'MyScore', 'scale': 3.0, 'num_samples': 5},
+        {'type': 'GEDMetric', 'num_samples': 7, 'classes': (1,)},
+        {
+            'type': 'FiniteIoUMetric',
+            'iou_metrics': ['mDice'],
+            'nan_to_num': 0,
+        },
+        {'type': 'HMIoUMetric', 'num_samples': 5},
+    ]
+
+
+def test_unknown_name_lists_all_and_suggests_the_nearest(registered):
+    registered(MyScore)
+    known = r'GED.*HM-IoU.*mIoU.*IoUMetric.*MyScore.*custom_imports'
+    for wrong, near in (
+        ('gedd', 'GED'),
+        ('myscores', 'MyScore'),
+        ('HMIoU', 'HM-IoU'),
+    ):
+        with pytest.raises(UserError, match=f"'{wrong}'.*{near}[?].*{known}"):
+            metric_configs([wrong], 16)
+    with pytest.raises(UserError, match=f"'xyz'[.].*{known}"):
+        metric_configs(['xyz'], 16)
+
+
+def test_a_metric_that_needs_more_than_a_name():
+    with pytest.raises(UserError, match='DumpResults needs out_file_path'):
+        metric_configs(['DumpResults'])
+    dump = {'type': 'DumpResults', 'out_file_path': 'x.pkl'}
+    assert metric_configs(['DumpResults'], 16, [dump]) == [dump]
