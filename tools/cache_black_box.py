@@ -24,9 +24,8 @@ from mmengine.registry import init_default_scope
 from rich.progress import track
 
 from mmcar.cli import run_tool
-from mmcar.datasets.converting import claim_folder
-from mmcar.datasets.files import read_image
-from mmcar.datasets.multi_annotator import IMAGE_SUFFIXES
+from mmcar.datasets.converters.writing import claim_folder
+from mmcar.datasets.image_files import IMAGE_SUFFIXES, read_image
 from mmcar.models import BlackBox
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from mmengine.dataset import BaseDataset
 
-from .files import read_image, read_label
+from .image_files import read_image
+from .label_files import read_label
 from .multi_annotator import Problem
 
 

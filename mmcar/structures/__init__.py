@@ -1,7 +1,7 @@
 """What the labels of an image say: annotators, class flips."""
 
 from .class_flips import ClassFlip, ClassFlips, add_twins, class_flips_of
-from .labels import label_distribution, sample_key
+from .labels import label_distribution, sample_key, sample_key_below
 
 __all__ = [
     'ClassFlip',
@@ -10,4 +10,5 @@ __all__ = [
     'class_flips_of',
     'label_distribution',
     'sample_key',
+    'sample_key_below',
 ]

@@ -90,10 +90,10 @@ def test_training_draws_annotators_evenly(tmp_path):
 
 
 def test_metainfo_flips_reach_the_sample(tmp_path):
-    meta = {'classes': 'abc', 'flips': ((0, 2, 0.25),)}
+    meta = {'classes': 'abc', 'class_flips': ((0, 2, 0.25),)}
     root = make_set(tmp_path, ('a',), (1,), 'single')
     data = build(root, metainfo=meta, pipeline=ALL)
-    assert data[0]['data_samples'].flips == ((0, 2, 0.25),)
+    assert data[0]['data_samples'].class_flips == ((0, 2, 0.25),)
 
 
 def test_missing_and_empty_annotators_are_named(tmp_path):
@@ -119,7 +119,7 @@ def test_label_maps_without_an_image_are_named(tmp_path):
 
 def test_files_may_not_hold_twins(tmp_path):
     """Class 1 is the twin of class 0, and drawn: no file has it."""
-    meta = {'classes': 'ab', 'flips': ((0, 1, 0.25),)}
+    meta = {'classes': 'ab', 'class_flips': ((0, 1, 0.25),)}
     root = make_set(tmp_path, ('a',), (1,), 'single')
     data = build(root, metainfo=meta, pipeline=ALL)
     with pytest.raises(ValueError, match=r'a\.png: ids \[1\].*twins \[1\]'):

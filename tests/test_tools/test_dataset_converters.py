@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 
 from mmcar.datasets import LIDCDataset
-from mmcar.datasets.converting import pairwise_iou, split_patients
+from mmcar.datasets.converters.writing import pairwise_iou, split_patients
+from mmcar.utils.errors import UserError
 
-from ..test_datasets.lidc_database import make_database
 from ..test_datasets.samples import write
+from ..test_datasets.test_converters.lidc_database import make_database
 from .scripts import load_script
 
 ALL = [
@@ -207,7 +208,7 @@ def test_cityscapes_is_shrunk_to_train_ids(tmp_path, capsys):
     assert label[:, 0].tolist() == [known.get(i, 255) for i in range(3, 35)]
     image = cv2.imread(str(next(out.rglob('val/ulm/*_leftImg8bit.png'))))
     assert image.shape == (32, 64, 3) and (image == 99).all()
-    with pytest.raises(SystemExit, match='unpack'):
+    with pytest.raises(UserError, match='unpack'):
         tool.main([str(tmp_path / 'none'), str(out)])
     with pytest.raises(SystemExit):
         tool.main([str(root), str(out), '--splits', 'val', 'val'])

@@ -20,7 +20,7 @@ from mmseg.registry import DATASETS
 from rich.progress import track
 
 from mmcar.cli import run_tool
-from mmcar.datasets.converting import write_png
+from mmcar.datasets.image_files import write_png
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file
 

@@ -18,13 +18,16 @@ import numpy as np
 from rich.progress import track
 
 from mmcar.cli import run_tool
-from mmcar.datasets.converting import (
+from mmcar.datasets.converters.lidc_outlines import (
+    open_database,
+    patients_of_series,
+)
+from mmcar.datasets.converters.safe_pickle import load_plain_pickle
+from mmcar.datasets.converters.writing import (
     MultiAnnotatorWriter,
     claim_folder,
     split_patients,
 )
-from mmcar.datasets.lidc_outlines import open_database, patients_of_series
-from mmcar.datasets.safe_pickle import load_plain_pickle
 from mmcar.utils.errors import UserError
 
 

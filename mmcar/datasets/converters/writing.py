@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import cv2
 import numpy as np
 
-from ..utils.errors import UserError
-from ..utils.files import write_file, write_json
+from ...utils.errors import UserError
+from ...utils.files import write_json
+from ..image_files import write_png
 
 SPLITS = ('train', 'val', 'test')
 
@@ -30,14 +30,6 @@ def split_patients(patients: Sequence[str], seed: int) -> dict[str, str]:
     # Spread over the round, so that few patients fill every split.
     deal = [deal[i * 7 % 20] for i in range(20)]
     return {str(p): deal[i % 20] for i, p in enumerate(order)}
-
-
-def write_png(path: Path, image: np.ndarray) -> None:
-    """Write an image (H, W) or (H, W, 3) BGR, whole or not at all."""
-    done, data = cv2.imencode('.png', image)
-    if not done:
-        raise UserError(f'{path}: cannot encode {image.shape} {image.dtype}')
-    write_file(path, data.tobytes())
 
 
 def claim_folder(out_dir: Path, settings: Mapping[str, object]) -> None:

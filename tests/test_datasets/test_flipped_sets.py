@@ -32,13 +32,13 @@ def test_tables_are_those_of_the_paper():
     classes = Cityscapes24Dataset.METAINFO['classes']
     names = [
         (classes[c], classes[t])
-        for c, t, _ in Cityscapes24Dataset.METAINFO['flips']
+        for c, t, _ in Cityscapes24Dataset.METAINFO['class_flips']
     ]
     stem = ('sidewalk', 'person', 'car', 'vegetation', 'road')
     assert names == [(name, f'{name}2') for name in stem]
-    twins = [t for _, t, _ in Cityscapes24Dataset.METAINFO['flips']]
+    twins = [t for _, t, _ in Cityscapes24Dataset.METAINFO['class_flips']]
     assert twins == [19, 20, 21, 22, 23] and len(classes) == 24
-    camvid = CamVidFlipsDataset.METAINFO['flips']
+    camvid = CamVidFlipsDataset.METAINFO['class_flips']
     assert [row[:2] for row in camvid] == [
         (4, 11),
         (9, 12),
@@ -46,7 +46,7 @@ def test_tables_are_those_of_the_paper():
         (5, 14),
         (3, 15),
     ]
-    for table in (camvid, Cityscapes24Dataset.METAINFO['flips']):
+    for table in (camvid, Cityscapes24Dataset.METAINFO['class_flips']):
         np.testing.assert_allclose(
             [17 * p for *_, p in table], [8, 7, 6, 5, 4]
         )
@@ -70,7 +70,7 @@ def test_cityscapes24_config_flips_in_training_only(tmp_path):
         sample = packed['data_samples']
         base, drawn = sample.gt_sem_segs.data[0], sample.gt_sem_seg.data[0]
         assert set(base.unique().tolist()) <= {0, 1, 8, 11, 13, 18, 255}
-        twin_of = {c: t for c, t, _ in sample.flips}
+        twin_of = {c: t for c, t, _ in sample.class_flips}
         for c in base.unique().tolist():
             (value,) = drawn[base == c].unique().tolist()
             assert value in (c, twin_of.get(c))
@@ -80,7 +80,7 @@ def test_cityscapes24_config_flips_in_training_only(tmp_path):
     assert sample.gt_sem_seg.data.shape == (1, 256, 512)
     assert sample.ori_shape == (256, 512)
     assert sample.gt_sem_seg.data.equal(sample.gt_sem_segs.data.long())
-    assert len(sample.flips) == 5
+    assert len(sample.class_flips) == 5
 
 
 def build_cities(root, **options):
