@@ -46,7 +46,7 @@ def decode_deep(data: bytes) -> DeepImage | None:
 
     Raises:
         UserError: It cannot be read exactly; the message says why.
-        OSError: The file is truncated.
+        Exception: Of almost any kind, where the file is damaged.
     """
     if data.startswith(PNG_MAGIC) and data[PNG_DEPTH:PNG_COLOUR] == b'\x10':
         return _decode_png(data)
@@ -87,29 +87,18 @@ def _decode_png(data: bytes) -> DeepImage:
 
 
 def _decode_tiff(data: bytes) -> DeepImage | None:
-    try:
-        with tifffile.TiffFile(io.BytesIO(data)) as file:
-            page = file.pages[0]
-            same = sum(other.shape == page.shape for other in file.pages)
-            if same > 1:
-                raise UserError(
-                    f'{same} pages; expected one image per file. Split it, or '
-                    'save the channels in one page'
-                )
-            if _pillow_reads(page):
-                return None
-            _refuse_inexact(page, len(data))
-            return _tiff_pixels(page)
-    except UserError:
-        raise
-    except Exception as error:
-        if 'imagecodecs' in str(error):
+    with tifffile.TiffFile(io.BytesIO(data)) as file:
+        page = file.pages[0]
+        same = sum(other.shape == page.shape for other in file.pages)
+        if same > 1:
             raise UserError(
-                f'{error}: install it, or save the file uncompressed or with '
-                'deflate'
-            ) from error
-        # A damaged file raises almost anything; the cause is chained.
-        raise OSError(f'{type(error).__name__}: {error}') from error
+                f'{same} pages; expected one image per file. Split it, or '
+                'save the channels in one page'
+            )
+        if _pillow_reads(page):
+            return None
+        _refuse_inexact(page, len(data))
+        return _tiff_pixels(page)
 
 
 def _pillow_reads(page: tifffile.TiffPage) -> bool:
@@ -143,7 +132,15 @@ def _refuse_inexact(page: tifffile.TiffPage, size: int) -> None:
 
 
 def _tiff_pixels(page: tifffile.TiffPage) -> DeepImage:
-    pixels = page.asarray()
+    try:
+        pixels = page.asarray()
+    except ValueError as error:
+        if 'imagecodecs' not in str(error):
+            raise
+        raise UserError(
+            f'{error}: install it, or save the file uncompressed or with '
+            'deflate'
+        ) from error
     if page.axes == 'SYX':
         pixels = np.moveaxis(pixels, 0, -1)
     pixels = pixels.reshape(*pixels.shape[:2], -1)

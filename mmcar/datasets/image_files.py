@@ -1,6 +1,8 @@
 """Images as files: read at full depth or refused, written whole."""
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import cv2
@@ -28,6 +30,22 @@ def read_bytes(path: str, backend_args: dict | None = None) -> bytes:
         raise MissingFileError(
             f'{path}: no such file; expected an image or label map that the '
             'data set lists'
+        ) from error
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Let all that goes wrong while a file is decoded name the file."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f'{path}: {error}') from error
+    except Exception as error:
+        # Damaged files raise almost anything; the cause is chained.
+        raise UserError(
+            f'{path}: not a readable image ({error}); expected a complete '
+            'PNG, JPEG, BMP, GIF, WebP, PNM or TIFF file. Copy or convert it '
+            'again'
         ) from error
 
 
@@ -108,26 +126,8 @@ def read_image(
             read exactly.
     """
     data = read_bytes(path, backend_args)
-    try:
+    with naming(path):
         return _decode(data, color_type)
-    except (
-        UserError,
-        OSError,
-        SyntaxError,
-        Image.DecompressionBombError,
-    ) as error:
-        raise unreadable(path, error) from error
-
-
-def unreadable(path: str, error: Exception) -> UserError:
-    """The sentence about a file that could not be decoded."""
-    if isinstance(error, UserError):
-        return UserError(f'{path}: {error}')
-    return UserError(
-        f'{path}: not a readable image ({error}); expected a complete '
-        'PNG, JPEG, BMP, GIF, WebP, PNM or TIFF file. Copy or convert it '
-        'again'
-    )
 
 
 def write_png(path: Path, image: np.ndarray) -> None:

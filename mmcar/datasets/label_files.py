@@ -8,7 +8,7 @@ from PIL import Image
 from ..structures import ClassFlips
 from ..utils.errors import UserError
 from .deep_images import as_stored, decode_deep, pnm_depth
-from .image_files import open_8bit, read_bytes, unreadable
+from .image_files import naming, open_8bit, read_bytes
 
 LABEL_SUFFIXES = ('.png', '.tif', '.tiff', '.bmp', '.gif')
 LABEL_SUFFIXES += ('.pgm', '.ppm', '.pnm')
@@ -84,15 +84,8 @@ def read_label(
         UserError: Unreadable, or not the label map that is expected.
     """
     data = read_bytes(path, backend_args)
-    try:
+    with naming(path):
         label = _decode(data)
-    except (
-        UserError,
-        OSError,
-        SyntaxError,
-        Image.DecompressionBombError,
-    ) as error:
-        raise unreadable(path, error) from error
     label = _as_ids(path, label)
     if shape is not None and label.shape != tuple(shape[:2]):
         raise UserError(
