@@ -73,7 +73,7 @@ def test_shapes_resume_where_they_stopped(tmp_path, database, capsys):
     shapes(tmp_path / 'a', database, '--patients', '6')
     assert '4 of them written now' in capsys.readouterr().out
     assert contents(tmp_path / 'a') == whole
-    assert not list((tmp_path / 'a').rglob('*.partial'))
+    assert not list((tmp_path / 'a').rglob('*.part'))
     with pytest.raises(ValueError, match='another folder'):
         shapes(tmp_path / 'a', database, '--patients', '6', '--seed', '1')
 
