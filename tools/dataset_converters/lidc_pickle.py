@@ -11,6 +11,7 @@ interruption: it goes on.
 """
 
 import argparse
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -82,9 +83,15 @@ def check_entry(where: str, entry: object) -> tuple:
             f'{where}: grey values from {image.min()} to {image.max()}; '
             'expected 0 to 1'
         )
+    uid = str(entry['series_uid'])
+    if not re.fullmatch(r'[\w.-]*\w[\w.-]*', uid):
+        raise UserError(
+            f'{where}: series_uid {uid!r} becomes a file name; expected '
+            'letters, digits, dots and dashes only'
+        )
     grey = np.round(image * 255).astype(np.uint8)
     binary = (np.stack(masks) > 0).astype(np.uint8)
-    return grey, binary, str(entry['series_uid'])
+    return grey, binary, uid
 
 
 def convert(args: argparse.Namespace) -> str:

