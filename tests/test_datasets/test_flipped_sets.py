@@ -6,6 +6,7 @@ from mmengine.config import Config
 from mmseg.registry import DATASETS
 
 from mmcar.datasets import CamVidFlipsDataset, Cityscapes24Dataset
+from mmcar.utils.errors import UserError
 
 from .samples import write
 
@@ -104,6 +105,18 @@ def test_cities_can_be_held_out(tmp_path):
         build_cities(root, filter_cfg={'cities': ['Ulm']})
     with pytest.raises(ValueError, match='expected'):
         build_cities(root, filter_cfg={'city': ['ulm']})
+
+
+def test_keys_and_indices_of_cities(tmp_path):
+    data = build_cities(make_cityscapes(tmp_path), indices=[0, 3])
+    keys = [data.get_data_info(i)['sample_key'] for i in range(2)]
+    stem = 'train/{0}/{0}_000000_000019_leftImg8bit.png'
+    assert keys == [stem.format(CITIES[0]), stem.format(CITIES[3])]
+    with pytest.raises(UserError, match=r'train: 4 images.*at least 5'):
+        build_cities(tmp_path, indices=[4])
+    cities = {'cities': [CITIES[0]]}
+    with pytest.raises(UserError, match=r'train: 1 images.*at least 2'):
+        build_cities(tmp_path, indices=2, filter_cfg=cities)
 
 
 def test_missing_cityscapes_is_explained(tmp_path):
