@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from mmcar.datasets import LIDCDataset
-from mmcar.datasets.converters.writing import pairwise_iou, split_patients
 from mmcar.utils.errors import UserError
 
 from ..test_datasets.samples import write
@@ -135,27 +134,6 @@ def test_bad_arguments_are_refused(tmp_path, database, capsys):
     with pytest.raises(SystemExit):
         shapes(tmp_path, database, '--patients', '0')
     assert 'expected a positive number' in capsys.readouterr().err
-
-
-def test_patients_are_dealt_out_evenly():
-    splits = split_patients([f'p{i}' for i in range(200)], 3)
-    assert [
-        list(splits.values()).count(s) for s in ('train', 'val', 'test')
-    ] == [
-        140,
-        30,
-        30,
-    ]
-    assert len(set(list(splits.values())[:20])) == 3
-    assert splits != split_patients(list(splits), 4)
-
-
-def test_pairwise_iou_by_hand():
-    masks = np.zeros((3, 2, 2), np.uint8)
-    masks[0, 0] = 1
-    masks[1, 0, 0] = 1
-    assert pairwise_iou(masks) == pytest.approx((0.5 + 0 + 0) / 3)
-    assert pairwise_iou(masks * 0) == 1
 
 
 def entry(uid, value=0.5, size=(16, 16)):
