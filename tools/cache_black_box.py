@@ -5,9 +5,10 @@ Example::
     python tools/cache_black_box.py CONFIG CHECKPOINT data/camvid_probs \
         data/camvid/train data/camvid/val
 
-Writes OUT_DIR/<folder>/<stem>.npy, (classes, height, width), for every image:
-what LoadBlackBoxProbs and CachedBlackBox take. Run it again after an
-interruption: it goes on.
+Give the folders that the data set's data_prefix names as img_path. For every
+image below them, the tool writes OUT_DIR/<name of the folder>/<path below
+it>.npy, (classes, height, width): what LoadBlackBoxProbs and CachedBlackBox
+take. Run it again after an interruption: it goes on.
 """
 
 import argparse
@@ -24,10 +25,10 @@ from mmengine.registry import init_default_scope
 from rich.progress import track
 
 from mmcar.cli import run_tool
-from mmcar.datasets.converting import claim_folder
-from mmcar.datasets.files import read_image
-from mmcar.datasets.multi_annotator import IMAGE_SUFFIXES
+from mmcar.datasets.converters.writing import claim_folder
+from mmcar.datasets.image_files import IMAGE_SUFFIXES, read_image
 from mmcar.models import BlackBox
+from mmcar.structures import sample_key_below
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file
 
@@ -68,9 +69,10 @@ def match_files(folders: Sequence[Path], out_dir: Path) -> dict[Path, Path]:
         if not found:
             raise UserError(f'{folder}: no images {IMAGE_SUFFIXES}')
         for path in found:
-            # LoadBlackBoxProbs knows an image by its folder and stem.
-            name = path.absolute().parent.name
-            target = out_dir / name / f'{path.stem}.npy'
+            # LoadBlackBoxProbs knows an image by its sample key.
+            image = str(path.relative_to(folder))
+            key = sample_key_below(str(folder.absolute()), image)
+            target = (out_dir / key).with_suffix('.npy')
             if target in images:
                 raise UserError(
                     f'{path} and {images[target]} would both become {target}; '
@@ -85,6 +87,8 @@ def predict(
 ) -> bytes:
     """The content of one file."""
     image = read_image(str(path))
+    if image.dtype != np.uint8:
+        raise UserError(f'{path}: {image.dtype}; expected an image of 8 bits')
     height, width = size or image.shape[:2]
     seen = mmcv.imresize(image, (width, height)).astype(np.float32)
     seen = torch.tensor(seen.transpose(2, 0, 1)[None], device=get_device())

@@ -2,15 +2,19 @@
 
 from .camvid_flips import CamVidFlipsDataset
 from .cityscapes24 import Cityscapes24Dataset
-from .formatting import PackStochasticInputs
 from .lidc import LIDCDataset
-from .loading import LoadBlackBoxProbs, LoadCheckedImage, LoadMultiAnnotations
 from .multi_annotator import MultiAnnotatorDataset
 from .transforms import (
     LesionCenteredCrop,
+    LoadBlackBoxProbs,
+    LoadCheckedImage,
+    LoadMultiAnnotations,
+    NormalizePercentiles,
+    PackStochasticInputs,
     PadAll,
     RandomClassFlips,
     ResizeOriginal,
+    WindowIntensity,
 )
 
 __all__ = [
@@ -22,8 +26,10 @@ __all__ = [
     'LoadCheckedImage',
     'LoadMultiAnnotations',
     'MultiAnnotatorDataset',
+    'NormalizePercentiles',
     'PackStochasticInputs',
     'PadAll',
     'RandomClassFlips',
     'ResizeOriginal',
+    'WindowIntensity',
 ]

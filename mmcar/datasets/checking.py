@@ -5,10 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
+import numpy as np
 from mmengine.dataset import BaseDataset
 
-from .files import read_image, read_label
-from .multi_annotator import Problem
+from .image_files import read_image
+from .label_files import read_label
+from .listing import Problem
+from .value_checks import ImageValues, find_bad_values, measure
 
 
 class SampleReport(NamedTuple):
@@ -17,6 +20,7 @@ class SampleReport(NamedTuple):
     problems: list[Problem]
     num_labels: int
     num_empty: int
+    values: ImageValues | None
 
 
 def _describe(path: str, error: Exception) -> Problem:
@@ -35,9 +39,11 @@ def check_sample(record: Mapping, ignore_index: int = 255) -> SampleReport:
         ignored) is counted; it is a problem only if no annotator of the
         image marked anything.
     """
-    problems, shape, empty = [], None, 0
+    problems, shape, values, maps = [], None, None, []
     try:
-        shape = read_image(record['img_path']).shape[:2]
+        image = read_image(record['img_path'], 'unchanged')
+        shape, values = image.shape[:2], measure(record['img_path'], image)
+        problems += find_bad_values(values)
     except (ValueError, OSError) as error:
         problems.append(_describe(record['img_path'], error))
     paths = record.get('seg_map_paths') or [record.get('seg_map_path')]
@@ -55,16 +61,31 @@ def check_sample(record: Mapping, ignore_index: int = 255) -> SampleReport:
         except (ValueError, OSError) as error:
             problems.append(_describe(path, error))
             continue
-        empty += not ((label != 0) & (label != ignore_index)).any()
+        maps.append(label)
+    empty = sum(not _marked(label, ignore_index) for label in maps)
     if paths and empty == len(paths):
         problems.append(
-            (
-                record['img_path'],
-                f'all {len(paths)} label maps are empty; expected foreground '
-                'in at least one',
-            )
+            (record['img_path'], _why_empty(maps, ignore_index, record))
         )
-    return SampleReport(problems, len(paths), empty)
+    return SampleReport(problems, len(paths), empty, values)
+
+
+def _marked(label: np.ndarray, ignore_index: int) -> bool:
+    return bool(((label != 0) & (label != ignore_index)).any())
+
+
+def _why_empty(
+    maps: Sequence[np.ndarray], ignore_index: int, record: Mapping
+) -> str:
+    text = f'all {len(maps)} label maps are empty'
+    ignored = any((label == ignore_index).any() for label in maps)
+    if ignored and not record.get('label_map'):
+        return (
+            f'{text}: they hold 0 and {ignore_index}, which means unlabelled. '
+            'If it marks a class, give the data set '
+            f'label_map={{{ignore_index}: 1}}'
+        )
+    return f'{text}; expected foreground in at least one'
 
 
 def check_samples(

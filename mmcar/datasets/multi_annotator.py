@@ -2,34 +2,28 @@
 
 import os.path as osp
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 
-import mmengine
-import mmengine.fileio as fileio
 from mmseg.datasets import BaseSegDataset
 from mmseg.registry import DATASETS
 
-from ..structures import ClassFlips
-from ..utils.errors import MissingFileError, UserError
-from .label_index import group_annotations, read_index
-
-IMAGE_SUFFIXES = ('.png', '.jpg', '.jpeg', '.bmp', '.tif', '.tiff')
-
-Problem = tuple[str, str]
-"""A file and what is wrong with it."""
-
-
-def raise_problems(problems: Sequence[Problem], what: str) -> None:
-    """Raise one ValueError that lists the first few problems, if any."""
-    if problems:
-        shown = '\n'.join(f'  {file}: {text}' for file, text in problems[:10])
-        more = len(problems) - 10
-        rest = f'\n  ... and {more} more' if more > 0 else ''
-        raise UserError(
-            f'{what}: {len(problems)} problems\n{shown}{rest}\n'
-            'tools/analysis_tools/check_dataset.py lists all of them'
-        )
+from ..structures import ClassFlips, sample_key_below
+from ..utils.errors import UserError
+from .image_files import IMAGE_SUFFIXES
+from .indices import check_indices
+from .label_files import LABEL_SUFFIXES
+from .label_index import read_index, read_names
+from .listing import (
+    Files,
+    Pair,
+    Problem,
+    find_unpaired,
+    list_files,
+    match_files,
+    raise_problems,
+    stem_of,
+)
 
 
 @DATASETS.register_module()
@@ -41,12 +35,16 @@ class MultiAnnotatorDataset(BaseSegDataset):
     ``<stem>_l0.png``, ``<stem>_l1.png``, ... side by side, or a single
     ``<stem>.png``. ``ann_file`` may name the images instead:
 
-    - ``.txt``: one stem per line;
+    - ``.txt``: one image per line, with or without suffix;
     - ``.csv``: columns ``image`` and ``annotation``, one row per label map;
     - ``.json``: a list of ``{"image": ..., "annotations": [...]}``.
 
     Paths in CSV and JSON are relative to the two prefixes. A
     ``class_flips`` table in ``metainfo`` adds class flips to any data set.
+
+    The ``sample_key`` of an image, which names its noise and the files that
+    are written for it, is its path relative to the parent of the image
+    folder: ``train/p1/0.png`` for ``images/train`` and ``p1/0.png``.
 
     Args:
         ann_file: Index file, relative to ``data_root``; '' takes all images.
@@ -54,7 +52,10 @@ class MultiAnnotatorDataset(BaseSegDataset):
         data_root: Folder that prefixes and ``ann_file`` start from.
         data_prefix: Folders of images, ``img_path``, and label maps,
             ``seg_map_path``.
-        img_suffix: Endings of image files.
+        img_suffix: Endings of image files, in upper or lower case.
+        seg_map_suffix: Endings of label maps, likewise.
+        label_map: New ids of ids in the files, e.g. ``{255: 1}`` for masks
+            of 0 and 255.
         patient_pattern: Regular expression that finds the patient (or any
             other group that no two splits may share) in an image's path.
         ignore_index: Label of unlabelled pixels.
@@ -76,6 +77,8 @@ class MultiAnnotatorDataset(BaseSegDataset):
         data_root: str | None = None,
         data_prefix: dict | None = None,
         img_suffix: str | Sequence[str] = IMAGE_SUFFIXES,
+        seg_map_suffix: str | Sequence[str] = LABEL_SUFFIXES,
+        label_map: Mapping[int, int] | None = None,
         patient_pattern: str | None = None,
         ignore_index: int = 255,
         indices: int | Sequence[int] | None = None,
@@ -87,8 +90,17 @@ class MultiAnnotatorDataset(BaseSegDataset):
         backend_args: dict | None = None,
     ) -> None:
         self.patient_pattern = patient_pattern or self.PATIENT_PATTERN
+        self.new_ids = dict(label_map or {})
+        for old, new in self.new_ids.items():
+            if old not in range(256) or new not in range(256):
+                raise UserError(
+                    f'label_map={self.new_ids}: {old!r} to {new!r}; expected '
+                    'ids from 0 to 255'
+                )
         if isinstance(img_suffix, str):
             img_suffix = (img_suffix,)
+        if isinstance(seg_map_suffix, str):
+            seg_map_suffix = (seg_map_suffix,)
         if not ((metainfo or {}).get('classes') or self.METAINFO):
             raise UserError(
                 f'{type(self).__name__} needs metainfo=dict(classes=(...)), '
@@ -97,6 +109,7 @@ class MultiAnnotatorDataset(BaseSegDataset):
         super().__init__(
             ann_file=ann_file,
             img_suffix=tuple(img_suffix),
+            seg_map_suffix=tuple(seg_map_suffix),
             metainfo=metainfo,
             data_root=data_root,
             data_prefix=data_prefix or {'img_path': '', 'seg_map_path': ''},
@@ -122,101 +135,67 @@ class MultiAnnotatorDataset(BaseSegDataset):
         Returns:
             One record per image, sorted by path, and the problems found.
         """
-        if self.ann_file.endswith(('.csv', '.json')):
+        img_dir = self.data_prefix['img_path']
+        ann_dir = self.data_prefix.get('seg_map_path')
+        has_index = self.ann_file.endswith(('.csv', '.json'))
+        if has_index:
+            images = Files(img_dir, self.img_suffix, [], [])
+            labels = None
             pairs, problems = read_index(self.ann_file), []
-            if not self.data_prefix.get('seg_map_path'):
-                pairs = [(image, None) for image, _ in pairs]
         else:
-            pairs, problems = self._match_files()
-        problems += self._find_problems(pairs)
+            images = list_files(img_dir, self.img_suffix, self.backend_args)
+            labels = ann_dir and list_files(
+                ann_dir, self.seg_map_suffix, self.backend_args
+            )
+            pairs, problems = [(image, []) for image in images.found], []
+            if labels:
+                pairs, problems = match_files(images, labels)
+        if self.ann_file and not has_index:
+            # Labels of images that are not listed are no problem.
+            pairs, problems = self._select(pairs)
+        if not ann_dir:
+            pairs = [(image, None) for image, _ in pairs]
+        problems += find_unpaired(pairs, images, labels)
         records = [self._record(*pair) for pair in pairs]
         return sorted(records, key=lambda r: r['img_path']), problems
 
-    def _match_files(self) -> tuple[list[tuple], list[Problem]]:
-        """Pair the files of the image folder with those of the labels."""
-        img_dir = self.data_prefix['img_path']
-        ann_dir = self.data_prefix.get('seg_map_path')
-        images, problems = self._list(img_dir, self.img_suffix), []
-        if self.ann_file:
-            images, problems = self._select(images)
-        if not ann_dir:
-            return [(image, None) for image in images], problems
-        files = self._list(ann_dir, ('.png',))
-        groups = group_annotations(files)
-        pairs = [(i, groups.get(osp.splitext(i)[0], [])) for i in images]
-        if not self.ann_file:
-            used = {file for _, labels in pairs for file in labels}
-            what = f'no image of it; expected one in {img_dir}'
-            problems += [
-                (osp.join(ann_dir, file), what)
-                for file in files
-                if file not in used
-            ]
-        return pairs, problems
-
-    def _list(self, folder: str, suffixes: tuple[str, ...]) -> list[str]:
-        if not fileio.isdir(folder, backend_args=self.backend_args):
-            raise MissingFileError(
-                f'{folder}: no such folder; check data_root='
-                f'{self.data_root!r} and data_prefix of {type(self).__name__}'
-            )
-        return sorted(
-            fileio.list_dir_or_file(
-                folder,
-                list_dir=False,
-                suffix=suffixes,
-                recursive=True,
-                backend_args=self.backend_args,
-            )
-        )
-
-    def _select(self, images: list[str]) -> tuple[list[str], list[Problem]]:
-        """The images whose stems the text file lists, in its order."""
-        if not osp.isfile(self.ann_file):
-            raise MissingFileError(f'{self.ann_file}: no such ann_file')
-        by_stem = defaultdict(list)
-        for image in images:
-            by_stem[osp.splitext(image)[0]].append(image)
-        lines = mmengine.list_from_file(self.ann_file)
-        stems = [line.strip() for line in lines if line.strip()]
+    def _select(self, pairs: list[Pair]) -> tuple[list[Pair], list[Problem]]:
+        """The images that the text file lists, in its order."""
+        by_name = defaultdict(list)
+        for pair in pairs:
+            by_name[pair[0]].append(pair)
+            by_name[stem_of(pair[0])].append(pair)
+        names = read_names(self.ann_file)
         problems = [
             (
-                osp.join(self.data_prefix['img_path'], stem),
+                osp.join(self.data_prefix['img_path'], name),
                 f'no image {self.img_suffix}, but {self.ann_file} lists it',
             )
-            for stem in stems
-            if stem not in by_stem
+            for name in names
+            if name not in by_name
         ]
-        return [i for stem in stems for i in by_stem.get(stem, [])], problems
+        return [p for name in names for p in by_name.get(name, ())], problems
 
-    def _find_problems(self, pairs: Sequence[tuple]) -> list[Problem]:
-        img_dir = self.data_prefix['img_path']
-        stems = Counter(osp.splitext(image)[0] for image, _ in pairs)
-        problems = [
-            (osp.join(img_dir, image), 'no label map; expected at least one')
-            for image, labels in pairs
-            if labels is not None and not labels
-        ]
-        problems += [
-            (osp.join(img_dir, image), f'label map {file} is listed twice')
-            for image, labels in pairs
-            for file, n in Counter(labels or ()).items()
-            if n > 1
-        ]
-        problems += [
-            (osp.join(img_dir, stem), f'{n} images of this stem; expected one')
-            for stem, n in stems.items()
-            if n > 1
-        ]
-        if not pairs:
-            problems.append((img_dir, f'no images {self.img_suffix}'))
-        return problems
+    def filter_data(self) -> list[dict]:
+        """All images; ``indices`` beyond them are an error."""
+        check_indices(
+            self._indices,
+            len(self.data_list),
+            self.data_prefix['img_path'],
+            self.explain_missing(),
+        )
+        return self.data_list
+
+    def explain_missing(self) -> str:
+        """Why the data set may hold fewer images than expected, if known."""
+        return ''
 
     def _record(self, image: str, labels: Sequence[str] | None) -> dict:
-        path = osp.join(self.data_prefix['img_path'], image)
+        img_dir = self.data_prefix['img_path']
         record = {
-            'img_path': path,
-            'label_map': self.label_map,
+            'img_path': osp.join(img_dir, image),
+            'sample_key': sample_key_below(img_dir, image),
+            'label_map': {**(self.label_map or {}), **self.new_ids} or None,
             'reduce_zero_label': self.reduce_zero_label,
             'seg_fields': [],
             'num_classes': len(self.metainfo['classes']),
@@ -228,6 +207,6 @@ class MultiAnnotatorDataset(BaseSegDataset):
             table = ClassFlips.parse(flips, record['num_classes'])
             record['class_flips'] = table.rows
         if self.patient_pattern:
-            match = re.search(self.patient_pattern, path)
+            match = re.search(self.patient_pattern, record['img_path'])
             record['patient'] = match.group() if match else None
         return record

@@ -2,7 +2,7 @@
 
 from .class_flips import ClassFlip, ClassFlips, add_twins, class_flips_of
 from .geometry import is_resized, to_input, to_original
-from .labels import label_distribution, sample_key
+from .labels import label_distribution, sample_key, sample_key_below
 
 __all__ = [
     'ClassFlip',
@@ -12,6 +12,7 @@ __all__ = [
     'is_resized',
     'label_distribution',
     'sample_key',
+    'sample_key_below',
     'to_input',
     'to_original',
 ]

@@ -6,7 +6,6 @@ a class flip renames a class, e.g. road into road2 with probability 4/17.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -59,7 +58,8 @@ class ClassFlips:
                     f'class flips: row {row}; expected (class id, twin id, '
                     'probability)'
                 )
-        ids = [int(i) for row in table for i in row[:2]]
+        last = (num_classes or 255) - 1
+        ids = [i for row in table for i in row[:2]]
         for source, twin, probability in table:
             where = f'class flip of {source} to {twin}'
             if not 0 <= probability <= 1:
@@ -67,11 +67,8 @@ class ClassFlips:
                     f'{where}: probability {probability}; expected a number '
                     'from 0 to 1'
                 )
-            last = None if num_classes is None else num_classes - 1
-            if min(source, twin) < 0 or max(source, twin) > (last or 254):
-                raise UserError(
-                    f'{where}: expected ids from 0 to {last or 254}'
-                )
+            if any(i not in range(last + 1) for i in (source, twin)):
+                raise UserError(f'{where}: expected ids from 0 to {last}')
             if ids.count(source) > 1 or ids.count(twin) > 1:
                 raise UserError(
                     f'{where}: expected each id once in the table, found {ids}'
@@ -85,11 +82,6 @@ class ClassFlips:
 
     def __len__(self) -> int:
         return len(self.rows)
-
-    @property
-    def sources(self) -> list[int]:
-        """Ids of the classes that flip."""
-        return [row.source for row in self.rows]
 
     @property
     def twins(self) -> list[int]:
@@ -130,15 +122,6 @@ class ClassFlips:
             flipped[twin] = probability * probs[source]
             flipped[source] = (1 - probability) * probs[source]
         return flipped
-
-    def modes(self) -> Iterator[tuple[tuple[bool, ...], float]]:
-        """All 2^n combinations: which rows flip, and how likely that is."""
-        for states in product((False, True), repeat=len(self.rows)):
-            probability = 1.0
-            for row, flips in zip(self.rows, states, strict=True):
-                p = row.probability
-                probability *= p if flips else 1 - p
-            yield states, probability
 
 
 def class_flips_of(data_sample: Mapping) -> ClassFlips:

@@ -1,7 +1,8 @@
 """Hooks of ``tools/test.py``: predictions as files and as figures."""
 
-from collections.abc import Sequence
-from pathlib import Path
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
 
 import mmcv
 import numpy as np
@@ -9,15 +10,43 @@ from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from mmseg.registry import HOOKS
 from mmseg.structures import SegDataSample
-from PIL import Image
+from torch import Tensor
 
+from ..datasets.image_files import write_png
+from ..structures import sample_key
+from ..utils.errors import UserError
+from ..utils.files import inside, write_file
 from .sample_grid import SampleRow, draw_sample_grid
 
 
-def output_name(sample: SegDataSample) -> Path:
-    """Relative name of a sample's files: its folder and its stem."""
-    path = Path(sample.metainfo.get('sample_key') or sample.img_path)
-    return Path(*path.parts[-2:-1], path.stem)
+def output_name(sample: SegDataSample | Mapping) -> PurePosixPath:
+    """Relative name of a sample's files: its key without the suffix."""
+    key = PurePosixPath(sample_key(sample))
+    if not key.name:
+        raise UserError(
+            'A test image has neither img_path nor sample_key, so that its '
+            'files would have no name.'
+        )
+    inside('the output folder', key)
+    return key.with_suffix('')
+
+
+def refuse_shared_names(runner: Runner) -> None:
+    """Refuse test sets in which two images would write the same files."""
+    dataset = runner.test_loop.dataloader.dataset
+    if not hasattr(dataset, 'get_data_info'):
+        return
+    owners = {}
+    for i in range(len(dataset)):
+        info = dataset.get_data_info(i)
+        name = output_name(info)
+        other = owners.setdefault(name, info['img_path'])
+        if other != info['img_path']:
+            raise UserError(
+                f'{other} and {info["img_path"]} would both be written as '
+                f'{name}; test them one by one, or rename the folders that '
+                'hold the images'
+            )
 
 
 def input_image(inputs: object, shape: tuple[int, int]) -> np.ndarray:
@@ -35,7 +64,8 @@ def input_image(inputs: object, shape: tuple[int, int]) -> np.ndarray:
         inputs = inputs[0]
     image = inputs.detach().cpu().numpy().astype(np.float32)
     image = image[::-1] if len(image) == 3 else image[[0, 0, 0]]
-    if image.min() < 0 or image.max() <= 1:  # no 8-bit image
+    if image.min() < 0 or image.max() <= 1 or image.max() > 255:
+        # Not in the range of 8-bit images: show all there is.
         low, high = image.min(), image.max()
         image = 255 * (image - low) / max(high - low, 1e-6)
     image = image.transpose(1, 2, 0).clip(0, 255).astype(np.uint8)
@@ -59,7 +89,7 @@ def prediction_row(inputs: object, sample: SegDataSample) -> SampleRow:
     shape = tuple(samples.shape[-2:])
     return SampleRow(
         image=input_image(inputs, shape),
-        samples=samples.cpu().numpy().astype(np.uint8),
+        samples=samples.cpu().numpy(),
         probs=probs.float().cpu().numpy(),
         labels=None if labels is None else labels.data.cpu().numpy(),
     )
@@ -70,13 +100,17 @@ class DrawSamplesHook(Hook):
     """Draws a figure per test image.
 
     Args:
-        out_dir: Folder of the figures, ``<folder>/<stem>.png``.
+        out_dir: Folder of the figures, ``<sample key>.png``.
         num_samples: Samples shown at most.
     """
 
     def __init__(self, out_dir: str, num_samples: int = 8) -> None:
         self.out_dir = Path(out_dir)
         self.num_samples = num_samples
+
+    def before_test(self, runner: Runner) -> None:
+        """Find images that would overwrite each other."""
+        refuse_shared_names(runner)
 
     def after_test_iter(
         self,
@@ -95,18 +129,20 @@ class DrawSamplesHook(Hook):
                 num_samples=self.num_samples,
                 palette=np.array(palette, np.uint8) if palette else None,
             )
-            path = self.out_dir / output_name(sample)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(f'{path}.png', dpi=100)
+            drawn = io.BytesIO()
+            figure.savefig(drawn, format='png', dpi=100)
+            path = inside(self.out_dir, f'{output_name(sample)}.png')
+            write_file(path, drawn.getvalue())
 
 
 @HOOKS.register_module()
 class SaveSamplesHook(Hook):
-    """Writes predicted label maps as 8-bit PNG files.
+    """Writes predicted label maps as PNG files, of 16 bits for ids over 255.
 
-    ``samples/<folder>/<stem>/<k>.png`` are the samples, in the layout that
-    `MultiAnnotatorDataset` reads as annotators; ``decision/<folder>/
-    <stem>.png`` is the decision.
+    ``samples/<sample key>/<k>.png`` are the samples, in the layout that
+    `MultiAnnotatorDataset` reads as annotators; ``decision/<sample key>.png``
+    is the decision. The key is the image's path relative to the parent of
+    the image folder, here without its suffix.
 
     Args:
         out_dir: Folder of the files.
@@ -114,6 +150,10 @@ class SaveSamplesHook(Hook):
 
     def __init__(self, out_dir: str) -> None:
         self.out_dir = Path(out_dir)
+
+    def before_test(self, runner: Runner) -> None:
+        """Find images that would overwrite each other."""
+        refuse_shared_names(runner)
 
     def after_test_iter(
         self,
@@ -125,12 +165,12 @@ class SaveSamplesHook(Hook):
         """Write the maps of a batch."""
         for sample in outputs:
             name = output_name(sample)
-            self._write('decision' / name, sample.pred_sem_seg.data[0])
+            self._write(f'decision/{name}.png', sample.pred_sem_seg.data[0])
             if 'pred_samples' in sample:
                 for k, label_map in enumerate(sample.pred_samples.data):
-                    self._write('samples' / name / f'{k:03d}', label_map)
+                    self._write(f'samples/{name}/{k:03d}.png', label_map)
 
-    def _write(self, name: Path, label_map: object) -> None:
-        path = self.out_dir / f'{name}.png'
-        path.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(label_map.cpu().numpy().astype(np.uint8)).save(path)
+    def _write(self, name: str, label_map: Tensor) -> None:
+        ids = label_map.cpu().numpy()
+        dtype = np.uint8 if ids.max() <= 255 else np.uint16
+        write_png(inside(self.out_dir, name), ids.astype(dtype))

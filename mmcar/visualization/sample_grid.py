@@ -42,7 +42,7 @@ def colour_labels(
     label_map: np.ndarray, palette: np.ndarray, ignore_index: int = 255
 ) -> np.ndarray:
     """Turn class ids (H, W) into colours (H, W, 3) uint8; ignored is grey."""
-    table = np.empty((256, 3), np.uint8)
+    table = np.empty((max(256, len(palette)), 3), np.uint8)
     table[:] = IGNORED
     table[: len(palette)] = palette
     table[ignore_index] = IGNORED

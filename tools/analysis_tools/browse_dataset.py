@@ -20,9 +20,10 @@ from mmseg.registry import DATASETS
 from rich.progress import track
 
 from mmcar.cli import run_tool
-from mmcar.datasets.converting import write_png
+from mmcar.datasets.image_files import write_png
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file
+from mmcar.visualization.hooks import input_image
 
 PAGE = """<!DOCTYPE html>
 <meta charset="utf-8"><title>{title}</title>
@@ -71,8 +72,8 @@ def paint(
 
 def draw_sample(packed: dict, palette: np.ndarray) -> np.ndarray:
     """Image, its drawn or majority label, and each annotator, in a row."""
-    image = packed['inputs'].numpy().transpose(1, 2, 0).astype(np.uint8)
-    image = np.repeat(image, 3, 2) if image.shape[2] == 1 else image
+    inputs = packed['inputs']
+    image = input_image(inputs, tuple(inputs.shape[1:]))[..., ::-1]
     sample = packed['data_samples']
     labels = []
     if 'gt_sem_seg' in sample:

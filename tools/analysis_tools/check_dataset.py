@@ -21,7 +21,8 @@ from rich.progress import track
 
 from mmcar.cli import run_tool
 from mmcar.datasets.checking import check_samples, check_splits, list_records
-from mmcar.datasets.multi_annotator import Problem
+from mmcar.datasets.listing import Problem
+from mmcar.datasets.value_checks import find_odd_values, summarise
 
 
 def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
@@ -51,7 +52,7 @@ def check_split(
     name: str, config: ConfigDict
 ) -> tuple[list[dict], list[Problem]]:
     """Check one split; print a line about it."""
-    records, problems, labels, empty = [], [], 0, 0
+    records, problems, values, labels, empty = [], [], [], 0, 0
     for part in innermost(config):
         part = dict(part, lazy_init=True, pipeline=[])
         dataset = DATASETS.build(part)
@@ -62,11 +63,14 @@ def check_split(
             problems += report.problems
             labels += report.num_labels
             empty += report.num_empty
+            values += [report.values] if report.values else []
         records += found
+    problems += find_odd_values(values)
     print(
         f'{name}: {len(records)} images, {labels} label maps, {empty} of them '
         f'empty; {len(problems)} problems'
     )
+    print(f'    {summarise(values)}')
     return records, problems
 
 

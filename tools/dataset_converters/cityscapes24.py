@@ -18,8 +18,9 @@ import cv2
 from rich.progress import track
 
 from mmcar.cli import run_tool
-from mmcar.datasets.converting import claim_folder, write_png
-from mmcar.datasets.files import read_image, read_label
+from mmcar.datasets.converters.writing import claim_folder
+from mmcar.datasets.image_files import read_image, write_png
+from mmcar.datasets.label_files import read_label
 from mmcar.utils.errors import UserError
 
 # Cityscapes' ids of the 19 classes, in the order of their train ids.

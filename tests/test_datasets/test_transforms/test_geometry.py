@@ -5,8 +5,6 @@ from hypothesis import strategies as st
 from mmengine.registry import init_default_scope
 from mmseg.registry import TRANSFORMS
 
-from mmcar.datasets.transforms import RandomClassFlips, check_flips
-
 GEOMETRY = {
     'flip': {
         'type': 'RandomFlip',
@@ -126,58 +124,6 @@ def test_filled_pixels_become_uniform_predictions(classes, fill):
     assert probs.shape == (classes, *filled.shape)
     assert (probs[:, filled] == np.float32(1 / classes)).all()
     assert (probs[1, ~filled] == 1).all() and (probs[0, ~filled] == 0).all()
-
-
-FLIPS = ((1, 6, 8 / 17), (2, 7, 7 / 17), (3, 8, 1 / 17), (4, 9, 1.0))
-
-
-def test_flip_frequencies_match_the_table():
-    np.random.seed(1)
-    label = np.repeat(np.arange(6, dtype=np.uint8), 5).reshape(6, 5)
-    label = np.concatenate([label, np.full((1, 5), 255, np.uint8)])
-    transform = RandomClassFlips(FLIPS)
-    draws = 20000
-    states = np.zeros((draws, len(FLIPS)))
-    for n in range(draws):
-        result = transform({'gt_seg_map': label})['gt_seg_map']
-        # A whole class has one state, everything else stays.
-        assert (result == result[:, :1]).all()
-        assert result[[0, 5, 6], 0].tolist() == [0, 5, 255]
-        states[n] = [result[c, 0] == t for c, t, _ in FLIPS]
-        for c, t, _ in FLIPS:
-            assert result[c, 0] in (c, t)
-    probability = np.array([p for *_, p in FLIPS])
-    error = np.sqrt(probability * (1 - probability) / draws)
-    assert (abs(states.mean(0) - probability) <= 3 * error).all()
-    correlation = np.corrcoef(states[:, :3].T)[np.triu_indices(3, 1)]
-    assert abs(correlation).max() < 3.5 / np.sqrt(draws)
-
-
-def test_flips_change_the_drawn_label_alone():
-    results = coded_results(8, 8, 1)
-    results['flips'] = ((1, 200, 1.0),)
-    results = RandomClassFlips()(results)
-    assert (results['gt_seg_map'] == 200).sum() == 1
-    assert (results['gt_seg_map_0'] == 200).sum() == 0
-
-
-@pytest.mark.parametrize(
-    ('table', 'message'),
-    [
-        (((0, 1, 1.5),), 'probability 1.5'),
-        (((0, 9, 0.5),), 'ids from 0 to 4'),
-        (((0, 0, 0.5),), 'each id once'),
-        (((0, 1, 0.5), (1, 2, 0.5)), 'each id once'),
-    ],
-)
-def test_impossible_tables_are_refused(table, message):
-    with pytest.raises(ValueError, match=message):
-        check_flips(table, num_classes=5)
-
-
-def test_missing_table_is_explained():
-    with pytest.raises(ValueError, match='has no table'):
-        RandomClassFlips()({'gt_seg_map': np.zeros((2, 2), np.uint8)})
 
 
 def test_lesion_crop_is_centred_on_all_annotators():

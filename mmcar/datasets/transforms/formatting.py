@@ -8,6 +8,9 @@ from mmengine.structures import PixelData
 from mmseg.datasets.transforms import PackSegInputs
 from mmseg.registry import TRANSFORMS
 
+from ...utils.errors import UserError
+from .intensity import RAW_DTYPE
+
 META_KEYS = (
     'img_path',
     'seg_map_path',
@@ -29,17 +32,31 @@ class PackStochasticInputs(PackSegInputs):
 
     Adds to the data sample ``gt_sem_segs`` (A, H, W) uint8, if the maps of
     all annotators were kept, and ``black_box_probs`` (K, H, W) float32, if
-    they were loaded; to its meta information the flip table.
+    they were loaded; to its meta information the flip table and the sample
+    key. Images that are not of 8 bits become float32.
+
+    Models expect the range of 8-bit images, and their data preprocessors
+    subtract means of that range. So an image of another type must have gone
+    through ``WindowIntensity`` or ``NormalizePercentiles``.
 
     Args:
         meta_keys: Keys of the results that become meta information.
+        raw_range: Let the values of the file pass, whatever their range: the
+            model's data preprocessor has ``mean`` and ``std`` for them.
     """
 
-    def __init__(self, meta_keys: Sequence[str] = META_KEYS) -> None:
+    def __init__(
+        self, meta_keys: Sequence[str] = META_KEYS, raw_range: bool = False
+    ) -> None:
         super().__init__(meta_keys=tuple(meta_keys))
+        self.raw_range = raw_range
 
     def transform(self, results: dict) -> dict:
         """Pack one image."""
+        self._check_range(results)
+        if results['img'].dtype != np.uint8:
+            # Torch computes with few of NumPy's types.
+            results['img'] = results['img'].astype(np.float32)
         packed = super().transform(results)
         sample = packed['data_samples']
         maps = self._fields(results, 'gt_seg_map_')
@@ -58,6 +75,20 @@ class PackStochasticInputs(PackSegInputs):
             probs = np.where(known, probs, np.float32(1 / len(probs)))
             sample.black_box_probs = PixelData(data=torch.from_numpy(probs))
         return packed
+
+    def _check_range(self, results: dict) -> None:
+        dtype = results['img'].dtype
+        deep = dtype.kind in 'ui' and dtype != np.uint8
+        raw = results.get(RAW_DTYPE, dtype.name if deep else None)
+        if raw is not None and not self.raw_range:
+            raise UserError(
+                f'{results.get("img_path", "image")}: values of type {raw} '
+                'reach the model as they are, where it expects 0 to 255; put '
+                'WindowIntensity (a fixed window, e.g. of CT) or '
+                'NormalizePercentiles (by each image) behind '
+                'LoadCheckedImage, or set PackStochasticInputs(raw_range='
+                "True) and the data preprocessor's mean and std to match"
+            )
 
     @staticmethod
     def _fields(results: dict, prefix: str) -> list[np.ndarray]:

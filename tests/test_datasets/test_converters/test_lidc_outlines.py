@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.path import Path as Curve
 
-from mmcar.datasets.lidc_outlines import (
+from mmcar.datasets.converters.lidc_outlines import (
     Nodule,
     Outline,
     Reading,

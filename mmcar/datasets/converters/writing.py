@@ -5,13 +5,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import cv2
 import numpy as np
 
-from ..utils.errors import UserError
-from ..utils.files import write_file, write_json
+from ...utils.errors import UserError
+from ...utils.files import inside, write_json
+from ..image_files import write_png
 
 SPLITS = ('train', 'val', 'test')
+SETTINGS = 'settings.json'
 
 
 def split_patients(patients: Sequence[str], seed: int) -> dict[str, str]:
@@ -32,34 +33,39 @@ def split_patients(patients: Sequence[str], seed: int) -> dict[str, str]:
     return {str(p): deal[i % 20] for i, p in enumerate(order)}
 
 
-def write_png(path: Path, image: np.ndarray) -> None:
-    """Write an image (H, W) or (H, W, 3) BGR, whole or not at all."""
-    done, data = cv2.imencode('.png', image)
-    if not done:
-        raise UserError(f'{path}: cannot encode {image.shape} {image.dtype}')
-    write_file(path, data.tobytes())
-
-
-def claim_folder(out_dir: Path, settings: Mapping[str, object]) -> None:
+def claim_folder(
+    out_dir: Path, settings: Mapping[str, object], grows: str | None = None
+) -> None:
     """Keep one folder to one set of settings, so that resuming is safe.
 
     Args:
         out_dir: Folder that a converter writes to.
         settings: What the content depends on.
+        grows: Setting that may be larger than in the folder, because more of
+            it only adds files. The folder keeps the smaller one: let
+            :func:`write_settings` note the larger one once all is written.
 
     Raises:
-        ValueError: The folder was begun with other settings.
+        UserError: The folder was begun with other settings.
     """
-    path = out_dir / 'settings.json'
-    if path.is_file():
-        found = json.loads(path.read_text())
-        if found != dict(settings):
-            raise UserError(
-                f'{path}: written with {found}, not {dict(settings)}; choose '
-                'another folder or delete this one'
-            )
-    else:
-        write_json(path, dict(settings))
+    path = out_dir / SETTINGS
+    if not path.is_file():
+        write_settings(out_dir, settings)
+        return
+    found = json.loads(path.read_text())
+    expected = dict(settings)
+    if grows in found and found[grows] < expected[grows]:
+        expected[grows] = found[grows]
+    if found != expected:
+        raise UserError(
+            f'{path}: written with {found}, not {dict(settings)}; choose '
+            'another folder or delete this one'
+        )
+
+
+def write_settings(out_dir: Path, settings: Mapping[str, object]) -> None:
+    """Note what the content of a folder was made with."""
+    write_json(out_dir / SETTINGS, dict(settings))
 
 
 class MultiAnnotatorWriter:
@@ -82,13 +88,13 @@ class MultiAnnotatorWriter:
 
     def image_path(self, split: str, stem: str) -> Path:
         """Where the image of a sample lies."""
-        return self.out_dir / 'images' / split / f'{stem}.png'
+        return inside(self.out_dir / 'images' / split, f'{stem}.png')
 
     def write(
         self, split: str, stem: str, image: np.ndarray, masks: np.ndarray
     ) -> None:
         """Write a sample: image (H, W) and readers' masks (A, H, W)."""
-        folder = self.out_dir / 'annotations' / split / stem
+        folder = inside(self.out_dir / 'annotations' / split, stem)
         for reader, mask in enumerate(masks):
             write_png(folder / f'r{reader}.png', mask)
         write_png(self.image_path(split, stem), image)

@@ -4,7 +4,7 @@ import pickle
 import numpy as np
 import pytest
 
-from mmcar.datasets.safe_pickle import load_plain_pickle
+from mmcar.datasets.converters.safe_pickle import load_plain_pickle
 
 
 class Attack:

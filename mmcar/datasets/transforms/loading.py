@@ -1,39 +1,52 @@
 """Transforms that read images, annotators' maps and cached predictions."""
 
-from pathlib import Path, PurePath
+from pathlib import PurePosixPath
 
 import numpy as np
 from mmcv.transforms import BaseTransform
 from mmseg.registry import TRANSFORMS
 
-from ..utils.errors import MissingFileError, UserError
-from .files import read_image, read_label
+from ...structures import sample_key
+from ...utils.checks import one_of
+from ...utils.errors import MissingFileError, UserError
+from ...utils.files import inside
+from ..image_files import COLOR_TYPES, read_image
+from ..label_files import read_label
+from .intensity import RAW_DTYPE
 
 
 @TRANSFORMS.register_module()
 class LoadCheckedImage(BaseTransform):
-    """Read the image; a truncated file is an error that names it.
+    """Read the image at its full depth; a truncated file is an error.
+
+    Images of 8 bits become uint8, all others keep type and values of the
+    file. ``raw_dtype`` marks them until ``WindowIntensity`` or
+    ``NormalizePercentiles`` brings them to the range of 8-bit images.
 
     Required keys: ``img_path``. Added keys: ``img``, ``img_shape``,
-    ``ori_shape``.
+    ``ori_shape``, and ``raw_dtype`` if it is not uint8.
 
     Args:
-        color_type: 'color' (grey images become 3 channels) or 'grayscale'.
+        color_type: 'color' (grey images become 3 channels), 'grayscale' or
+            'unchanged' (every channel of the file).
         backend_args: MMEngine's file backend.
     """
 
     def __init__(
         self, color_type: str = 'color', backend_args: dict | None = None
     ) -> None:
+        one_of(COLOR_TYPES, color_type=color_type)
         self.color_type = color_type
         self.backend_args = backend_args
 
     def transform(self, results: dict) -> dict:
-        """Add the image (H, W, C) uint8."""
+        """Add the image (H, W, C), or (H, W) if grey."""
         image = read_image(
             results['img_path'], self.color_type, self.backend_args
         )
         results['img'] = image
+        if image.dtype != np.uint8:
+            results[RAW_DTYPE] = image.dtype.name
         results['img_shape'] = results['ori_shape'] = image.shape[:2]
         return results
 
@@ -126,13 +139,15 @@ class LoadMultiAnnotations(BaseTransform):
 class LoadBlackBoxProbs(BaseTransform):
     """Read the cached class probabilities of a black box.
 
-    The file of ``<a>/<b>/<c>.png`` is ``<root>/<b>/<c>.npy``, an array
-    (K, H, W) at the size of the image: float probabilities, or uint8 in
-    steps of 1/255. Use it before any resize, flip or crop: each class goes
-    through them like a label map.
+    The file of an image is ``<root>/<sample key>.npy``, the key without its
+    suffix: below ``data/x/images/train``, ``p1/0.png`` has the key
+    ``train/p1/0.png``. It holds an array (K, H, W) at the size of the image:
+    float probabilities, or uint8 in steps of 1/255. Use it before any resize,
+    flip or crop: each class goes through them like a label map.
 
-    Required keys: ``img_path``, ``ori_shape``. Added keys:
-    ``black_box_probs_<class>`` (H, W) float32, ``seg_fields``.
+    Required keys: ``img_path``, ``ori_shape``. Optional keys:
+    ``sample_key``. Added keys: ``black_box_probs_<class>`` (H, W) float32,
+    ``seg_fields``.
 
     Args:
         root: Folder of the predictions.
@@ -140,13 +155,13 @@ class LoadBlackBoxProbs(BaseTransform):
     """
 
     def __init__(self, root: str, num_classes: int) -> None:
-        self.root = Path(root)
+        self.root = root
         self.num_classes = num_classes
 
     def transform(self, results: dict) -> dict:
         """Add the probabilities of each class, (H, W) float32."""
-        name = PurePath(*PurePath(results['img_path']).parts[-2:])
-        path = self.root / name.with_suffix('.npy')
+        name = PurePosixPath(sample_key(results)).with_suffix('.npy')
+        path = inside(self.root, name)
         if not path.is_file():
             raise MissingFileError(
                 f'{path}: no cached prediction for {results["img_path"]}; '

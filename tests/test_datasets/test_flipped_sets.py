@@ -6,6 +6,7 @@ from mmengine.config import Config
 from mmseg.registry import DATASETS
 
 from mmcar.datasets import CamVidFlipsDataset, Cityscapes24Dataset
+from mmcar.utils.errors import UserError
 
 from .samples import write
 
@@ -32,13 +33,13 @@ def test_tables_are_those_of_the_paper():
     classes = Cityscapes24Dataset.METAINFO['classes']
     names = [
         (classes[c], classes[t])
-        for c, t, _ in Cityscapes24Dataset.METAINFO['flips']
+        for c, t, _ in Cityscapes24Dataset.METAINFO['class_flips']
     ]
     stem = ('sidewalk', 'person', 'car', 'vegetation', 'road')
     assert names == [(name, f'{name}2') for name in stem]
-    twins = [t for _, t, _ in Cityscapes24Dataset.METAINFO['flips']]
+    twins = [t for _, t, _ in Cityscapes24Dataset.METAINFO['class_flips']]
     assert twins == [19, 20, 21, 22, 23] and len(classes) == 24
-    camvid = CamVidFlipsDataset.METAINFO['flips']
+    camvid = CamVidFlipsDataset.METAINFO['class_flips']
     assert [row[:2] for row in camvid] == [
         (4, 11),
         (9, 12),
@@ -46,7 +47,7 @@ def test_tables_are_those_of_the_paper():
         (5, 14),
         (3, 15),
     ]
-    for table in (camvid, Cityscapes24Dataset.METAINFO['flips']):
+    for table in (camvid, Cityscapes24Dataset.METAINFO['class_flips']):
         np.testing.assert_allclose(
             [17 * p for *_, p in table], [8, 7, 6, 5, 4]
         )
@@ -70,7 +71,7 @@ def test_cityscapes24_config_flips_in_training_only(tmp_path):
         sample = packed['data_samples']
         base, drawn = sample.gt_sem_segs.data[0], sample.gt_sem_seg.data[0]
         assert set(base.unique().tolist()) <= {0, 1, 8, 11, 13, 18, 255}
-        twin_of = {c: t for c, t, _ in sample.flips}
+        twin_of = {c: t for c, t, _ in sample.class_flips}
         for c in base.unique().tolist():
             (value,) = drawn[base == c].unique().tolist()
             assert value in (c, twin_of.get(c))
@@ -80,7 +81,7 @@ def test_cityscapes24_config_flips_in_training_only(tmp_path):
     assert sample.gt_sem_seg.data.shape == (1, 256, 512)
     assert sample.ori_shape == (256, 512)
     assert sample.gt_sem_seg.data.equal(sample.gt_sem_segs.data.long())
-    assert len(sample.flips) == 5
+    assert len(sample.class_flips) == 5
 
 
 def build_cities(root, **options):
@@ -104,6 +105,18 @@ def test_cities_can_be_held_out(tmp_path):
         build_cities(root, filter_cfg={'cities': ['Ulm']})
     with pytest.raises(ValueError, match='expected'):
         build_cities(root, filter_cfg={'city': ['ulm']})
+
+
+def test_keys_and_indices_of_cities(tmp_path):
+    data = build_cities(make_cityscapes(tmp_path), indices=[0, 3])
+    keys = [data.get_data_info(i)['sample_key'] for i in range(2)]
+    stem = 'train/{0}/{0}_000000_000019_leftImg8bit.png'
+    assert keys == [stem.format(CITIES[0]), stem.format(CITIES[3])]
+    with pytest.raises(UserError, match=r'train: 4 images.*at least 5'):
+        build_cities(tmp_path, indices=[4])
+    cities = {'cities': [CITIES[0]]}
+    with pytest.raises(UserError, match=r'train: 1 images.*at least 2'):
+        build_cities(tmp_path, indices=2, filter_cfg=cities)
 
 
 def test_missing_cityscapes_is_explained(tmp_path):

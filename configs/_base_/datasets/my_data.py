@@ -1,0 +1,75 @@
+# A template for data of your own: copy it, change the first lines. See
+# docs/own_data.md.
+data_root = 'data/my_data'
+classes = ('background', 'object')
+label_map = (
+    None  # new ids of ids in the files; {255: 1} for masks of 0 and 255
+)
+crop_size = (256, 256)  # of training, height and width
+intensity = []  # for more than 8 bits: [dict(type='NormalizePercentiles')]
+
+dataset = dict(
+    type='MultiAnnotatorDataset',
+    data_root=data_root,
+    metainfo=dict(classes=classes),
+    label_map=label_map,
+)
+train_pipeline = [
+    dict(type='LoadCheckedImage'),
+    *intensity,
+    dict(type='LoadMultiAnnotations', keep_all=True),
+    dict(type='RandomCrop', crop_size=crop_size),
+    dict(type='RandomFlip', prob=0.5),
+    dict(type='PadAll', size=crop_size),
+    dict(type='PackStochasticInputs'),
+]
+test_pipeline = [
+    dict(type='LoadCheckedImage'),
+    *intensity,
+    dict(type='LoadMultiAnnotations', draw=False),
+    dict(type='PackStochasticInputs'),
+]
+train_dataloader = dict(
+    batch_size=8,
+    num_workers=2,
+    persistent_workers=True,
+    sampler=dict(type='InfiniteSampler', shuffle=True),
+    dataset=dict(
+        **dataset,
+        data_prefix=dict(
+            img_path='images/train', seg_map_path='annotations/train'
+        ),
+        pipeline=train_pipeline,
+    ),
+)
+# Whole images, one by one: their sizes may differ.
+val_dataloader = dict(
+    batch_size=1,
+    num_workers=2,
+    persistent_workers=True,
+    sampler=dict(type='DefaultSampler', shuffle=False),
+    dataset=dict(
+        **dataset,
+        data_prefix=dict(
+            img_path='images/val', seg_map_path='annotations/val'
+        ),
+        test_mode=True,
+        pipeline=test_pipeline,
+    ),
+)
+test_dataloader = dict(
+    val_dataloader,
+    dataset=dict(
+        val_dataloader['dataset'],
+        data_prefix=dict(
+            img_path='images/test', seg_map_path='annotations/test'
+        ),
+    ),
+)
+# Of two classes the second is scored, of more the mean over all.
+val_evaluator = [
+    dict(type='GEDMetric', num_samples=(16,)),
+    dict(type='HMIoUMetric', num_samples=(16,)),
+    dict(type='CalibrationMetric'),
+]
+test_evaluator = val_evaluator

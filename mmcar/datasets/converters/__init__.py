@@ -1,0 +1,1 @@
+"""What the dataset converters of ``tools/`` are made of."""

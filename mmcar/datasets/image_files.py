@@ -1,0 +1,145 @@
+"""Images as files: read at full depth or refused, written whole."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import cv2
+import mmcv
+import mmengine.fileio as fileio
+import numpy as np
+from PIL import Image, ImageOps
+
+from ..utils.errors import MissingFileError, UserError
+from ..utils.files import write_file
+from .deep_images import decode_deep
+
+IMAGE_SUFFIXES = ('.png', '.jpg', '.jpeg', '.bmp', '.gif', '.webp')
+IMAGE_SUFFIXES += ('.tif', '.tiff', '.ppm', '.pgm', '.pnm')
+# What Pillow calls them; MPO is a JPEG file with previews behind the image.
+FORMATS = ('PNG', 'JPEG', 'MPO', 'BMP', 'GIF', 'WEBP', 'TIFF', 'PPM')
+COLOR_TYPES = ('color', 'grayscale', 'unchanged')
+
+
+def read_bytes(path: str, backend_args: dict | None = None) -> bytes:
+    """Read a file that a data set lists."""
+    try:
+        return fileio.get(path, backend_args=backend_args)
+    except FileNotFoundError as error:
+        raise MissingFileError(
+            f'{path}: no such file; expected an image or label map that the '
+            'data set lists'
+        ) from error
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Let all that goes wrong while a file is decoded name the file."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f'{path}: {error}') from error
+    except Exception as error:
+        # Damaged files raise almost anything; the cause is chained.
+        raise UserError(
+            f'{path}: not a readable image ({error}); expected a complete '
+            'PNG, JPEG, BMP, GIF, WebP, PNM or TIFF file. Copy or convert it '
+            'again'
+        ) from error
+
+
+def open_8bit(data: bytes) -> Image.Image:
+    """Open what :func:`decode_deep` left; Pillow decodes it at first use.
+
+    Raises:
+        UserError: Of another kind than we know to be read exactly.
+        OSError, SyntaxError: No image.
+    """
+    image = Image.open(io.BytesIO(data))
+    if image.format not in FORMATS:
+        raise UserError(f'{image.format}; expected one of {FORMATS}')
+    frames = getattr(image, 'n_frames', 1)
+    if frames > 1 and image.format not in ('MPO', 'TIFF'):
+        raise UserError(f'{frames} frames; expected one image per file')
+    return image
+
+
+def _channels_of_deep(
+    pixels: np.ndarray, alpha: bool, color_type: str
+) -> np.ndarray:
+    """Bring channels in the file's order (H, W, C) to a colour type."""
+    if color_type != 'unchanged' and alpha:
+        pixels = pixels[..., :-1]
+    channels = pixels.shape[2]
+    if color_type == 'color' and channels == 1:
+        return np.repeat(pixels, 3, 2)
+    if channels == 1:
+        return pixels[..., 0]
+    if channels == 3 and color_type != 'grayscale':
+        return np.ascontiguousarray(pixels[..., ::-1])
+    if color_type == 'unchanged':
+        return np.ascontiguousarray(pixels)
+    raise UserError(
+        f'{channels} channels of {pixels.dtype}; color_type={color_type!r} '
+        "takes one channel, or three as colours. color_type='unchanged' "
+        'keeps all of them'
+    )
+
+
+def _decode(data: bytes, color_type: str) -> np.ndarray:
+    deep = decode_deep(data)
+    if deep is not None:
+        if not np.isfinite(deep.pixels).all():
+            raise UserError('NaN or infinite values; expected finite ones')
+        return _channels_of_deep(*deep, color_type)
+    image = open_8bit(data)
+    if color_type != 'unchanged':
+        # Pillow refuses truncated files, which OpenCV 4 fills with grey.
+        return mmcv.imfrombytes(data, flag=color_type, backend='pillow')
+    image = ImageOps.exif_transpose(image)
+    if image.mode not in ('L', 'LA', 'RGB', 'RGBA', 'CMYK'):
+        image = image.convert('RGB')  # palettes, single bits
+    pixels = np.array(image)
+    return pixels[..., ::-1] if image.mode == 'RGB' else pixels
+
+
+def read_image(
+    path: str, color_type: str = 'color', backend_args: dict | None = None
+) -> np.ndarray:
+    """Read an image at its full depth, whole or not at all.
+
+    Args:
+        path: Image file.
+        color_type: 'color' (3 channels, BGR; grey is repeated, transparency
+            left out), 'grayscale' or 'unchanged' (all channels; three of
+            them as BGR, any other number in the order of the file).
+        backend_args: MMEngine's file backend.
+
+    Returns:
+        The image (H, W, C), or (H, W) if grey: uint8, or the type that the
+        file has (uint16, int16, float32, ...), with its very values.
+
+    Raises:
+        MissingFileError: There is no such file.
+        UserError: The file is truncated, no image, or one that could not be
+            read exactly.
+    """
+    data = read_bytes(path, backend_args)
+    with naming(path):
+        return _decode(data, color_type)
+
+
+def write_png(path: Path, image: np.ndarray) -> None:
+    """Write an image (H, W) or (H, W, 3) BGR, whole or not at all.
+
+    Args:
+        path: The file.
+        image: uint8 or uint16, which a PNG stores exactly.
+    """
+    if image.dtype not in (np.uint8, np.uint16):
+        raise UserError(f'{path}: {image.dtype}; expected uint8 or uint16')
+    done, data = cv2.imencode('.png', image)
+    if not done:
+        raise UserError(f'{path}: cannot encode {image.shape} {image.dtype}')
+    write_file(path, data.tobytes())

@@ -1,0 +1,140 @@
+"""Reading label maps: class ids, exactly as they were stored."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from PIL import Image
+
+from ..structures import ClassFlips
+from ..utils.errors import UserError
+from .deep_images import as_stored, decode_deep, pnm_depth
+from .image_files import naming, open_8bit, read_bytes
+
+LABEL_SUFFIXES = ('.png', '.tif', '.tiff', '.bmp', '.gif')
+LABEL_SUFFIXES += ('.pgm', '.ppm', '.pnm')
+LOSSY = ('JPEG', 'MPO', 'WEBP')
+WHITE_IS_ZERO = 0  # of a TIFF's tag 262, photometric interpretation
+
+
+def _decode(data: bytes) -> np.ndarray:
+    """The stored ids, (H, W) for one channel, else (H, W, C)."""
+    deep = decode_deep(data)
+    if deep is not None:
+        return _squeeze(deep.pixels)
+    if pnm_depth(data):  # Pillow would stretch the ids to 255
+        return _squeeze(as_stored(data))
+    image = open_8bit(data)
+    lossy = image.info.get('compression') == 'jpeg'
+    if image.format in LOSSY or lossy:
+        raise UserError(
+            f'a label map in {image.format}, which changes ids when it '
+            'compresses; expected PNG, TIFF, BMP or GIF. Make it again from '
+            'its source: converting this file does not bring the ids back'
+        )
+    if image.format == 'PPM':
+        raise UserError('a bitmap (PBM); expected a label map in PNG')
+    tags = getattr(image, 'tag_v2', {})
+    if tags.get(262) == WHITE_IS_ZERO:
+        raise UserError('TIFF whose zero is white; expected plain class ids')
+    if image.format == 'GIF' and image.mode != 'L':
+        return _gif_greys(image)
+    return np.array(image)  # of a palette the indices
+
+
+def _squeeze(pixels: np.ndarray) -> np.ndarray:
+    return pixels[..., 0] if pixels.shape[2] == 1 else pixels
+
+
+def _gif_greys(image: Image.Image) -> np.ndarray:
+    """The grey values of a GIF, whose indices its writer numbers freely."""
+    rgb = np.array(image.convert('RGB'))
+    if (rgb != rgb[..., :1]).any():
+        raise UserError(
+            'a GIF in colours, whose numbers are lost; expected grey values '
+            'that are class ids. Save it as PNG'
+        )
+    return rgb[..., 0]
+
+
+def read_label(
+    path: str,
+    label_map: dict[int, int] | None = None,
+    num_classes: int | None = None,
+    ignore_index: int = 255,
+    shape: tuple[int, int] | None = None,
+    class_flips: Sequence[tuple] = (),
+    backend_args: dict | None = None,
+) -> np.ndarray:
+    """Read a label map and check it.
+
+    Args:
+        path: Image file with one channel of ids up to 255.
+        label_map: New ids of ids in the file, applied first.
+        num_classes: Number of classes; None skips the check of ids.
+        ignore_index: Label of unlabelled pixels.
+        shape: Height and width of the image; None skips the check.
+        class_flips: Rows of the table, whose twins no file may hold.
+        backend_args: MMEngine's file backend.
+
+    Returns:
+        The label map, (H, W) uint8.
+
+    Raises:
+        MissingFileError: There is no such file.
+        UserError: Unreadable, or not the label map that is expected.
+    """
+    data = read_bytes(path, backend_args)
+    with naming(path):
+        label = _decode(data)
+    label = _as_ids(path, label)
+    if shape is not None and label.shape != tuple(shape[:2]):
+        raise UserError(
+            f'{path}: label map of {label.shape} pixels (height, width); '
+            f'expected the size of its image, {tuple(shape[:2])}. Resize it '
+            'by nearest neighbour, or make it again'
+        )
+    table = np.arange(256, dtype=np.uint8)
+    for old, new in (label_map or {}).items():
+        table[old] = new
+    label = table[label]
+    if num_classes is not None:
+        twins = set(ClassFlips.parse(class_flips).twins)
+        _check_ids(path, label, num_classes, ignore_index, twins)
+    return label
+
+
+def _as_ids(path: str, label: np.ndarray) -> np.ndarray:
+    """Refuse what cannot be class ids of 8 bits."""
+    if label.ndim != 2:
+        raise UserError(
+            f'{path}: shape {label.shape} of {label.dtype}; expected a label '
+            'map of one channel whose values are class ids'
+        )
+    if label.dtype.kind not in 'bui':
+        raise UserError(
+            f'{path}: values of type {label.dtype}; expected whole numbers, '
+            'the class ids'
+        )
+    low, high = int(label.min()), int(label.max())
+    if low < 0 or high > 255:
+        raise UserError(f'{path}: ids from {low} to {high}; expected 0 to 255')
+    return label.astype(np.uint8)
+
+
+def _check_ids(
+    path: str,
+    label: np.ndarray,
+    num_classes: int,
+    ignore_index: int,
+    twins: set[int],
+) -> None:
+    allowed = {*range(num_classes), ignore_index} - twins
+    counts = np.bincount(label.ravel(), minlength=256)
+    outside = set(np.flatnonzero(counts).tolist()) - allowed
+    if outside:
+        never = f', not the twins {sorted(twins)}' if twins else ''
+        raise UserError(
+            f'{path}: ids {sorted(outside)}; expected 0 to '
+            f'{num_classes - 1}{never}, or {ignore_index} for unlabelled '
+            'pixels'
+        )

@@ -1,0 +1,20 @@
+"""Transforms for several label maps per image, and images of any depth."""
+
+from .class_flips import RandomClassFlips
+from .formatting import PackStochasticInputs
+from .geometry import LesionCenteredCrop, PadAll, ResizeOriginal
+from .intensity import NormalizePercentiles, WindowIntensity
+from .loading import LoadBlackBoxProbs, LoadCheckedImage, LoadMultiAnnotations
+
+__all__ = [
+    'LesionCenteredCrop',
+    'LoadBlackBoxProbs',
+    'LoadCheckedImage',
+    'LoadMultiAnnotations',
+    'NormalizePercentiles',
+    'PackStochasticInputs',
+    'PadAll',
+    'RandomClassFlips',
+    'ResizeOriginal',
+    'WindowIntensity',
+]

@@ -1,0 +1,62 @@
+"""Image files of every kind, made from arrays byte by byte."""
+
+import io
+import struct
+import zlib
+
+import numpy as np
+import tifffile
+from PIL import Image
+
+PNG_COLOUR = {1: 0, 2: 4, 3: 2, 4: 6}
+
+
+def _chunk(kind, data):
+    crc = struct.pack('>I', zlib.crc32(kind + data))
+    return struct.pack('>I', len(data)) + kind + data + crc
+
+
+def png16(pixels):
+    """A PNG of 16 bits: grey, grey with alpha, RGB or RGBA (H, W, C)."""
+    height, width, channels = pixels.shape
+    rows = b''.join(b'\0' + row.astype('>u2').tobytes() for row in pixels)
+    header = struct.pack(
+        '>IIBBBBB', width, height, 16, PNG_COLOUR[channels], 0, 0, 0
+    )
+    return (
+        b'\x89PNG\r\n\x1a\n'
+        + _chunk(b'IHDR', header)
+        + _chunk(b'IDAT', zlib.compress(rows))
+        + _chunk(b'IEND', b'')
+    )
+
+
+def pnm(pixels, maximum):
+    """A PGM or PPM of 8 or 16 bits."""
+    height, width, channels = pixels.shape
+    magic = {1: 'P5', 3: 'P6'}[channels]
+    text = f'{magic}\n# made by hand\n{width} {height}\n{maximum}\n'
+    kind = '>u2' if maximum > 255 else 'u1'
+    return text.encode() + pixels.astype(kind).tobytes()
+
+
+def tiff(pixels, **options):
+    """A TIFF of any type and number of channels."""
+    if pixels.shape[2] == 1:
+        pixels = pixels[..., 0]
+    else:
+        options.setdefault('planarconfig', 'contig')
+        if options['planarconfig'] == 'separate':
+            pixels = np.ascontiguousarray(np.moveaxis(pixels, -1, 0))
+    options.setdefault('photometric', 'minisblack')
+    buffer = io.BytesIO()
+    tifffile.imwrite(buffer, pixels, **options)
+    return buffer.getvalue()
+
+
+def by_pillow(pixels, kind, **options):
+    buffer = io.BytesIO()
+    image = pixels if isinstance(pixels, Image.Image) else None
+    image = image or Image.fromarray(pixels)
+    image.save(buffer, kind, **options)
+    return buffer.getvalue()

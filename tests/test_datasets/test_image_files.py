@@ -1,0 +1,287 @@
+"""Images are read with the values of the file, or refused."""
+
+import io
+
+import cv2
+import mmcv
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from mmcar.datasets.image_files import read_image, write_png
+from mmcar.utils.errors import MissingFileError, UserError
+
+from .encoding import by_pillow, png16, pnm, tiff
+
+DTYPES = ('u1', 'u2', 'u4', 'i1', 'i2', 'i4', 'f2', 'f4', 'f8')
+SIZES = dict(height=st.integers(1, 40), width=st.integers(1, 40))
+
+
+def random_pixels(dtype, height, width, channels, seed=0):
+    rng = np.random.default_rng(seed)
+    shape = (height, width, channels)
+    if np.dtype(dtype).kind == 'f':
+        return rng.normal(0, 100, shape).astype(dtype)
+    info = np.iinfo(dtype)
+    return rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+
+
+def read(tmp_path, data, color_type='unchanged'):
+    path = tmp_path / 'image'
+    path.write_bytes(data)
+    return read_image(str(path), color_type)
+
+
+def as_unchanged(pixels):
+    """What `unchanged` makes of channels in the order of the file."""
+    channels = pixels.shape[2]
+    if channels == 1:
+        return pixels[..., 0]
+    return pixels[..., ::-1] if channels == 3 else pixels
+
+
+def assert_same(image, expected):
+    assert image.dtype == expected.dtype
+    np.testing.assert_array_equal(image, expected)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    **SIZES,
+    channels=st.sampled_from((1, 2, 3, 4, 5, 13)),
+    dtype=st.sampled_from(DTYPES),
+    byteorder=st.sampled_from('<>'),
+    planar=st.sampled_from(('contig', 'separate')),
+    compression=st.sampled_from((None, 'zlib')),
+    seed=st.integers(0, 99),
+)
+def test_tiff_of_any_kind(
+    tmp_path_factory,
+    height,
+    width,
+    channels,
+    dtype,
+    byteorder,
+    planar,
+    compression,
+    seed,
+):
+    pixels = random_pixels(dtype, height, width, channels, seed)
+    data = tiff(
+        pixels,
+        byteorder=byteorder,
+        planarconfig=planar,
+        compression=compression,
+    )
+    image = read(tmp_path_factory.getbasetemp(), data)
+    assert image.dtype.isnative
+    assert_same(image, as_unchanged(pixels))
+
+
+@settings(max_examples=30, deadline=None)
+@given(**SIZES, channels=st.integers(1, 4), seed=st.integers(0, 99))
+def test_png_of_16_bits(tmp_path_factory, height, width, channels, seed):
+    pixels = random_pixels('u2', height, width, channels, seed)
+    image = read(tmp_path_factory.getbasetemp(), png16(pixels))
+    assert_same(image, as_unchanged(pixels))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    **SIZES,
+    channels=st.sampled_from((1, 3)),
+    maximum=st.sampled_from((256, 1023, 4095, 65535)),
+)
+def test_pnm_of_16_bits(tmp_path_factory, height, width, channels, maximum):
+    pixels = random_pixels('u2', height, width, channels)
+    pixels = np.minimum(pixels, np.uint16(maximum))
+    image = read(tmp_path_factory.getbasetemp(), pnm(pixels, maximum))
+    assert_same(image, as_unchanged(pixels))
+
+
+def test_the_cases_that_were_clipped(tmp_path):
+    grey = np.linspace(500, 60000, 99).astype(np.uint16).reshape(9, 11, 1)
+    image = read(tmp_path, png16(grey), 'color')
+    assert_same(image, np.repeat(grey, 3, 2))
+    unit = np.linspace(0, 1, 99, dtype=np.float32).reshape(9, 11, 1)
+    assert_same(read(tmp_path, tiff(unit), 'grayscale'), unit[..., 0])
+
+
+@pytest.mark.parametrize('encode', [png16, tiff])
+def test_colour_types_of_deep_images(tmp_path, encode):
+    options = {'photometric': 'rgb'} if encode is tiff else {}
+    rgb = random_pixels('u2', 5, 6, 3)
+    data = encode(rgb, **options)
+    assert_same(read(tmp_path, data, 'color'), rgb[..., ::-1])
+    with pytest.raises(UserError, match=r"3 channels.*'unchanged'"):
+        read(tmp_path, data, 'grayscale')
+    if encode is tiff:
+        options['extrasamples'] = ['unassalpha']
+    rgba = random_pixels('u2', 5, 6, 4)
+    data = encode(rgba, **options)
+    assert_same(read(tmp_path, data, 'color'), rgba[..., 2::-1])
+    assert_same(read(tmp_path, data), rgba)
+
+
+@pytest.mark.parametrize('channels', [2, 4, 7])
+@pytest.mark.parametrize('dtype', ['u1', 'u2', 'f4'])
+def test_channels_that_are_no_colours_are_not_left_out(
+    tmp_path, channels, dtype
+):
+    data = tiff(random_pixels(dtype, 5, 6, channels))
+    with pytest.raises(UserError, match=f"{channels} channels.*'unchanged'"):
+        read(tmp_path, data, 'color')
+
+
+def make_8_bit_files():
+    """8-bit files of each format and mode that Pillow reads."""
+    rng = np.random.default_rng(0)
+    rgba = Image.fromarray(rng.integers(0, 256, (9, 11, 4), np.uint8))
+    for kind, modes in {
+        'PNG': ('1', 'L', 'LA', 'P', 'RGB', 'RGBA'),
+        'JPEG': ('L', 'RGB', 'CMYK'),
+        'BMP': ('1', 'L', 'P', 'RGB'),
+        'GIF': ('L', 'P'),
+        'WEBP': ('RGB', 'RGBA'),
+        'PPM': ('1', 'L', 'RGB'),
+        'TIFF': ('1', 'L', 'LA', 'P', 'RGB', 'RGBA', 'CMYK'),
+    }.items():
+        for mode in modes:
+            image = rgba.convert('RGB').convert(mode)
+            yield pytest.param(by_pillow(image, kind), id=f'{kind}-{mode}')
+    lzw = by_pillow(rgba.convert('RGB'), 'TIFF', compression='tiff_lzw')
+    yield pytest.param(lzw, id='TIFF-LZW')
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    turned = by_pillow(rgba.convert('RGB'), 'JPEG', exif=exif)
+    yield pytest.param(turned, id='JPEG-turned')
+
+
+EIGHT_BIT_FILES = list(make_8_bit_files())
+
+
+@pytest.mark.parametrize('data', EIGHT_BIT_FILES)
+@pytest.mark.parametrize('color_type', ['color', 'grayscale'])
+def test_8_bit_images_are_as_mmcv_reads_them(tmp_path, data, color_type):
+    expected = mmcv.imfrombytes(data, flag=color_type, backend='pillow')
+    assert_same(read(tmp_path, data, color_type), expected)
+
+
+@pytest.mark.parametrize('data', EIGHT_BIT_FILES)
+def test_unchanged_has_the_size_of_the_shown_image(tmp_path, data):
+    image = read(tmp_path, data)
+    assert image.dtype == np.uint8
+    assert image.shape[:2] == read(tmp_path, data, 'color').shape[:2]
+    if image.ndim == 2:
+        expected = read(tmp_path, data, 'grayscale')
+        np.testing.assert_array_equal(image, expected)
+
+
+WHOLE_FILES = [
+    png16(random_pixels('u2', 30, 31, 1)),
+    png16(random_pixels('u2', 30, 31, 3)),
+    pnm(random_pixels('u2', 30, 31, 3), 65535),
+    tiff(random_pixels('u2', 30, 31, 5)),
+    tiff(random_pixels('f4', 30, 31, 1)),
+    tiff(random_pixels('f4', 30, 31, 1), rowsperstrip=4),
+    tiff(random_pixels('u2', 30, 31, 1), compression='zlib'),
+    by_pillow(random_pixels('u1', 30, 31, 3), 'PNG'),
+    by_pillow(random_pixels('u1', 30, 31, 3), 'JPEG'),
+    by_pillow(random_pixels('u1', 30, 31, 3), 'TIFF'),
+    by_pillow(random_pixels('u1', 30, 31, 3), 'BMP'),
+    by_pillow(random_pixels('u1', 30, 31, 3), 'PPM'),
+]
+
+
+@pytest.mark.parametrize('data', WHOLE_FILES)
+@pytest.mark.parametrize('share', [0, 0.02, 0.3, 0.7, 0.95])
+def test_no_part_of_a_file_is_an_image(tmp_path, data, share):
+    part = data[: int(share * len(data))]
+    with pytest.raises(UserError, match='image: not a readable image'):
+        read(tmp_path, part, 'unchanged')
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    data=st.sampled_from(WHOLE_FILES),
+    start=st.integers(0, 300),
+    noise=st.binary(min_size=1, max_size=8),
+)
+def test_damage_is_told_as_a_sentence(tmp_path_factory, data, start, noise):
+    damaged = bytearray(data)
+    damaged[start : start + len(noise)] = noise
+    try:
+        image = read(tmp_path_factory.getbasetemp(), bytes(damaged))
+    except UserError as error:
+        assert 'image: ' in str(error)
+    else:
+        assert image.size
+
+
+def test_lzw_of_16_bits_names_what_it_needs(tmp_path):
+    pixels = random_pixels('u2', 5, 6, 1)
+    image = Image.fromarray(pixels[..., 0])
+    data = by_pillow(image, 'TIFF', compression='tiff_lzw')
+    try:
+        assert_same(read(tmp_path, data), pixels[..., 0])
+    except UserError as error:
+        assert "'imagecodecs' package: install it" in str(error)
+
+
+def test_stacks_and_animations_are_refused(tmp_path):
+    pages = random_pixels('u2', 5, 6, 3)
+    buffer = io.BytesIO()
+    frames = [Image.fromarray(pages[..., i]) for i in range(3)]
+    frames[0].save(buffer, 'TIFF', save_all=True, append_images=frames[1:])
+    with pytest.raises(UserError, match='3 pages; expected one'):
+        read(tmp_path, buffer.getvalue())
+    buffer = io.BytesIO()
+    frames = [frame.convert('L').convert('P') for frame in frames]
+    for i, frame in enumerate(frames):
+        frame.paste(i * 40, (0, 0, 3, 3))
+    frames[0].save(buffer, 'GIF', save_all=True, append_images=frames[1:])
+    with pytest.raises(UserError, match='3 frames; expected one'):
+        read(tmp_path, buffer.getvalue())
+
+
+@pytest.mark.parametrize('value', [np.nan, np.inf, -np.inf])
+def test_values_that_are_no_numbers_are_refused(tmp_path, value):
+    pixels = random_pixels('f4', 5, 6, 1)
+    pixels[2, 3] = value
+    with pytest.raises(UserError, match='image: NaN or infinite'):
+        read(tmp_path, tiff(pixels))
+
+
+@pytest.mark.parametrize(
+    ('data', 'message'),
+    [
+        (
+            tiff(random_pixels('u2', 5, 6, 1), photometric='miniswhite'),
+            'MINISWHITE',
+        ),
+        (tiff(np.ones((5, 6, 1), np.complex64)), 'complex64'),
+        (by_pillow(random_pixels('u1', 9, 9, 3), 'JPEG2000'), 'JPEG2000'),
+        (b'no image at all', 'not a readable image'),
+    ],
+)
+def test_what_cannot_be_read_exactly_is_refused(tmp_path, data, message):
+    with pytest.raises(UserError, match=f'image: .*{message}'):
+        read(tmp_path, data)
+
+
+def test_missing_files_are_named():
+    with pytest.raises(MissingFileError, match=r'nowhere\.png: no such file'):
+        read_image('nowhere.png')
+
+
+def test_png_files_keep_16_bits(tmp_path):
+    for dtype in (np.uint8, np.uint16):
+        pixels = random_pixels(dtype, 5, 6, 3)
+        write_png(tmp_path / 'a/x.png', pixels)
+        stored = cv2.imread(str(tmp_path / 'a/x.png'), cv2.IMREAD_UNCHANGED)
+        assert_same(stored, pixels)
+    with pytest.raises(UserError, match=r'x\.png: int64; expected uint8'):
+        write_png(tmp_path / 'x.png', np.zeros((2, 2), np.int64))
+    assert [p.name for p in tmp_path.rglob('*.*')] == ['x.png']

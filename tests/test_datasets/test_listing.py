@@ -1,0 +1,118 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mmcar.datasets.image_files import IMAGE_SUFFIXES
+from mmcar.datasets.label_files import LABEL_SUFFIXES
+from mmcar.datasets.listing import (
+    Files,
+    find_unpaired,
+    group_labels,
+    list_files,
+    match_files,
+)
+
+
+def touch(root, *names):
+    for name in names:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+
+def scan(root):
+    images = list_files(str(root / 'images'), IMAGE_SUFFIXES)
+    labels = list_files(str(root / 'labels'), LABEL_SUFFIXES)
+    pairs, problems = match_files(images, labels)
+    return pairs, dict(problems + find_unpaired(pairs, images, labels))
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    stems=st.sets(
+        st.from_regex(r'(p[12]/)?[ab]{1,2}(_l[01])?', fullmatch=True),
+        min_size=1,
+        max_size=8,
+    ),
+    counts=st.lists(st.integers(1, 11), min_size=8, max_size=8),
+    layout=st.sampled_from(('folders', 'side')),
+)
+def test_every_label_finds_its_image(stems, counts, layout):
+    # A stem may neither be another's label nor another's folder.
+    stems = sorted(
+        s
+        for s in stems
+        if layout == 'folders' or not s.endswith(('_l0', '_l1'))
+    )
+    if not stems:
+        return
+    name = {'folders': '{}/r{}.png', 'side': '{}_l{}.tif'}[layout]
+    owned = {
+        stem: [name.format(stem, a) for a in range(n)]
+        for stem, n in zip(stems, counts, strict=False)
+    }
+    files = sorted(file for labels in owned.values() for file in labels)
+    assert group_labels(files, stems) == owned
+
+
+def test_a_stem_that_looks_like_an_annotator():
+    groups = group_labels(['x_l1.png', 'x_l2.png'], ['x', 'x_l1'])
+    assert groups == {'x_l1': ['x_l1.png'], 'x': ['x_l2.png']}
+
+
+def test_suffixes_of_all_kinds_are_found(tmp_path):
+    images = ('a.ppm', 'b.PGM', 'c.gif', 'd.tif', 'e.TIFF', 'f.JPG', 'g.webp')
+    labels = ('a.png', 'b.PNG', 'c.gif', 'd.tif', 'e/1.Tiff', 'f.bmp', 'g.pgm')
+    touch(tmp_path / 'images', *images)
+    touch(tmp_path / 'labels', *labels)
+    pairs, problems = scan(tmp_path)
+    assert problems == {}
+    assert pairs == [(i, [x]) for i, x in zip(images, labels, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ('images', 'labels', 'file', 'text'),
+    [
+        (('a.dcm',), ('a.png',), 'labels/a.png', 'a.dcm is none of'),
+        (('a.dcm',), ('a.png',), 'images', 'it has a.dcm'),
+        (('a.dcm',), ('a_l0.png',), 'labels/a_l0.png', 'a.dcm is none of'),
+        (('a.png',), ('a.jpg',), 'images/a.png', 'labels/a.jpg is a JPEG'),
+        (('a.png',), ('a/x.JPEG',), 'images/a.png', 'x.JPEG is a JPEG'),
+        (('a.png',), ('a/x.npy',), 'images/a.png', 'x.npy is none of'),
+        (('a.png',), ('b.png',), 'labels/b.png', 'no image of it'),
+        (
+            ('a.png',),
+            ('a/1.png', 'a/1.tif'),
+            'images/a.png',
+            '2 label maps a/1 of this image',
+        ),
+        (('a.png', 'a.tif'), ('a.png',), 'images/a', '2 images of this stem'),
+    ],
+)
+def test_files_that_are_there_are_not_called_missing(
+    tmp_path, images, labels, file, text
+):
+    touch(tmp_path / 'images', *images)
+    touch(tmp_path / 'labels', *labels)
+    _, problems = scan(tmp_path)
+    assert text in problems[str(tmp_path / file)]
+
+
+def test_images_and_labels_in_one_folder(tmp_path):
+    touch(tmp_path, 'a.tif', 'b.tif', 'a.png', 'b_l0.png', 'b_l1.png')
+    images = list_files(str(tmp_path), ('.tif',))
+    labels = list_files(f'{tmp_path}/.', LABEL_SUFFIXES)
+    pairs, problems = match_files(images, labels)
+    assert pairs == [
+        ('a.tif', ['a.png']),
+        ('b.tif', ['b_l0.png', 'b_l1.png']),
+    ]
+    assert problems == []
+
+
+def test_annotators_come_in_natural_order():
+    files = [f'a/r{n}.png' for n in np.random.permutation(12)]
+    images = Files('i', ('.png',), ['a.png'], [])
+    pairs, _ = match_files(images, Files('l', ('.png',), files, []))
+    assert pairs == [('a.png', [f'a/r{n}.png' for n in range(12)])]

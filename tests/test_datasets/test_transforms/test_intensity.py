@@ -1,0 +1,148 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mmengine.registry import init_default_scope
+from mmseg.registry import TRANSFORMS
+
+from mmcar.datasets.transforms import NormalizePercentiles, WindowIntensity
+from mmcar.utils.errors import UserError
+
+from ..encoding import by_pillow, png16, tiff
+
+RAMP = np.linspace(500, 60000, 120).astype(np.uint16).reshape(10, 12, 1)
+PACK = {'type': 'PackStochasticInputs'}
+
+
+def load(tmp_path, data, *steps):
+    path = tmp_path / 'x.img'
+    path.write_bytes(data)
+    results = {'img_path': str(path)}
+    for step in ({'type': 'LoadCheckedImage'}, *steps):
+        results = TRANSFORMS.build(step)(results)
+    return results
+
+
+def test_window_maps_its_ends_to_those_of_8_bits():
+    image = np.array([[-2000, -1000, -300, 400, 3000]], np.int16)
+    result = WindowIntensity(-1000, 400)({'img': image})['img']
+    assert result.dtype == np.float32
+    np.testing.assert_allclose(result, [[0, 0, 127.5, 255, 255]], atol=1e-4)
+
+
+def test_percentiles_by_hand_and_by_channel():
+    image = np.stack([np.arange(101.0), 7 * np.arange(101.0) + 3], -1)[None]
+    result = NormalizePercentiles(10, 90)({'img': image})['img']
+    expected = (np.arange(101) - 10).clip(0, 80) * 255 / 80
+    np.testing.assert_allclose(result[0, :, 0], expected, atol=1e-4)
+    np.testing.assert_allclose(result[0, :, 1], expected, atol=1e-4)
+    grey = NormalizePercentiles(10, 90)({'img': image[..., 0]})['img']
+    np.testing.assert_array_equal(grey, result[..., 0])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    dtype=st.sampled_from(('u1', 'u2', 'i2', 'i4', 'f4', 'f8')),
+    spread=st.integers(0, 100),
+    offset=st.integers(0, 100),
+    seed=st.integers(0, 99),
+)
+def test_the_result_fits_8_bits_and_keeps_the_order(
+    dtype, spread, offset, seed
+):
+    rng = np.random.default_rng(seed)
+    image = (offset + spread * rng.random((5, 6, 3))).astype(dtype)
+    for transform in (NormalizePercentiles(), WindowIntensity(0, 50)):
+        result = transform({'img': image.copy()})['img']
+        assert result.dtype == np.float32 and result.shape == image.shape
+        assert result.min() >= 0 and result.max() <= 255
+        for c in range(3):
+            order = np.argsort(image[..., c], axis=None)
+            assert (np.diff(result[..., c].ravel()[order]) >= 0).all()
+
+
+def test_few_bright_spots_on_black_are_kept():
+    image = np.zeros((50, 50), np.uint16)
+    image[3, 4], image[5, 6] = 1000, 2000
+    result = NormalizePercentiles()({'img': image})['img']
+    assert result[5, 6] == 255 and result[3, 4] == 127.5
+    assert (NormalizePercentiles()({'img': image * 0})['img'] == 0).all()
+
+
+@pytest.mark.parametrize(
+    'build',
+    [
+        lambda: WindowIntensity(5, 5),
+        lambda: WindowIntensity(5, float('nan')),
+        lambda: NormalizePercentiles(-1, 50),
+        lambda: NormalizePercentiles(60, 50),
+        lambda: NormalizePercentiles(0, 101),
+    ],
+)
+def test_impossible_ranges_are_refused(build):
+    with pytest.raises(UserError, match='expected'):
+        build()
+
+
+@pytest.mark.parametrize(
+    ('data', 'dtype'),
+    [
+        (png16(RAMP), 'uint16'),
+        (tiff(RAMP.astype(np.int32)), 'int32'),
+        (tiff(RAMP / np.float32(60000)), 'float32'),
+        (tiff(RAMP / 60000), 'float64'),
+    ],
+)
+def test_raw_values_do_not_reach_the_model_unasked(tmp_path, data, dtype):
+    resize = {'type': 'Resize', 'scale': (6, 5)}
+    for steps in ((), (resize,) if dtype != 'int32' else ()):
+        with pytest.raises(UserError, match=f'{dtype}.*WindowIntensity'):
+            load(tmp_path, data, *steps, PACK)
+    packed = load(tmp_path, data, {**PACK, 'raw_range': True})
+    assert packed['inputs'].dtype == torch.float32
+    scale = 60000 if dtype.startswith('float') else 1
+    np.testing.assert_allclose(
+        packed['inputs'][0].numpy() * scale, RAMP[..., 0], atol=0.01
+    )
+    for step in (
+        {'type': 'WindowIntensity', 'low': 0, 'high': 60000 / scale},
+        {'type': 'NormalizePercentiles'},
+    ):
+        packed = load(tmp_path, data, step, resize, PACK)
+        assert packed['inputs'].dtype == torch.float32
+        assert 200 < packed['inputs'].max() <= 255
+
+
+def test_integers_of_other_loaders_are_caught_too():
+    init_default_scope('mmseg')
+    pack = TRANSFORMS.build(PACK)
+    with pytest.raises(UserError, match=r'image: values of type uint16'):
+        pack({'img': RAMP})
+    mapped = WindowIntensity(0, 60000)({'img': RAMP})
+    assert pack(mapped)['inputs'].dtype == torch.float32
+
+
+def test_values_that_were_clipped_before_are_noticed(tmp_path):
+    distort = {'type': 'PhotoMetricDistortion'}
+    window = {'type': 'WindowIntensity', 'low': 0, 'high': 60000}
+    np.random.seed(0)
+    with pytest.raises(UserError, match='right behind LoadCheckedImage'):
+        load(tmp_path, png16(RAMP), distort, window, PACK)
+    with pytest.raises(UserError, match='uint16 reach the model'):
+        load(tmp_path, png16(RAMP), distort, PACK)
+    packed = load(tmp_path, png16(RAMP), window, distort, PACK)
+    assert packed['inputs'].max() <= 255
+
+
+def test_8_bit_images_stay_as_they_are(tmp_path):
+    image = np.random.default_rng(0).integers(0, 256, (5, 6, 3), np.uint8)
+    packed = load(tmp_path, by_pillow(image, 'PNG'), PACK)
+    assert packed['inputs'].dtype == torch.uint8
+    expected = image[..., ::-1].transpose(2, 0, 1)
+    np.testing.assert_array_equal(packed['inputs'].numpy(), expected)
+
+
+def test_colour_types_are_checked():
+    with pytest.raises(UserError, match=r"color_type='gray'.*grayscale"):
+        TRANSFORMS.build({'type': 'LoadCheckedImage', 'color_type': 'gray'})

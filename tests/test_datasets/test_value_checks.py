@@ -1,0 +1,66 @@
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mmcar.datasets.value_checks import (
+    find_bad_values,
+    find_odd_values,
+    measure,
+    summarise,
+)
+
+
+def picture(dtype='uint16', low=0, high=4000, path='x', size=(9, 9)):
+    rng = np.random.default_rng(0)
+    values = rng.integers(low, high, size, endpoint=True)
+    return measure(path, values.astype(dtype))
+
+
+@settings(max_examples=60, deadline=None)
+@given(share=st.floats(0.01, 0.99), dtype=st.sampled_from(('u1', 'i2', 'f4')))
+def test_saturation_is_the_share_of_the_largest_value(share, dtype):
+    image = np.arange(100).astype(dtype)
+    image[100 - int(100 * share) :] = 100
+    problems = find_bad_values(measure('x', image.reshape(10, 10)))
+    expected = int(100 * share) > 50
+    assert bool(problems) == expected
+    if expected:
+        assert f'{int(100 * share)}% of the values' in problems[0][1]
+
+
+def test_constant_images_show_nothing():
+    for value in (0, 300):
+        image = np.full((5, 6, 3), value, np.uint16)
+        ((path, text),) = find_bad_values(measure('x.png', image))
+        assert path == 'x.png' and f'all values are {value};' in text
+
+
+def test_black_around_an_object_is_fine():
+    image = np.zeros((20, 20), np.uint8)
+    image[5:8, 5:8] = np.arange(9).reshape(3, 3)
+    assert find_bad_values(measure('x', image)) == []
+
+
+def test_types_and_ranges_that_differ():
+    usual = [picture(path=str(i)) for i in range(5)]
+    assert find_odd_values(usual) == [] == find_odd_values([])
+    odd = [
+        picture('uint8', high=255, path='type'),
+        picture(high=100, path='narrow'),
+        picture('uint16', high=3000, path='fine'),
+    ]
+    problems = dict(find_odd_values(usual + odd))
+    assert set(problems) == {'type', 'narrow'}
+    assert '7 of 8 images have uint16' in problems['type']
+    dark = [picture('uint8', high=h, path=str(h)) for h in (255, 250, 9)]
+    assert find_odd_values(dark) == []
+    grey = picture('uint8', high=255, size=(9, 9, 3))
+    assert find_odd_values([*dark, grey]) == []
+
+
+def test_summary_says_what_deep_images_need():
+    assert summarise([]) == 'no readable images'
+    eight = summarise([picture('uint8', high=255)])
+    assert '1 of 1 x uint8; values from' in eight
+    assert 'WindowIntensity' not in eight
+    assert 'WindowIntensity' in summarise([picture()])

@@ -1,0 +1,131 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mmcar.structures import ClassFlips, add_twins, class_flips_of
+
+FLIPS = ((1, 6, 8 / 17), (2, 7, 0.25), (4, 5, 1.0))
+
+
+@st.composite
+def tables(draw):
+    """Rows of distinct ids below 12."""
+    ids = draw(st.permutations(range(12)))
+    count = draw(st.integers(0, 5))
+    probs = draw(st.lists(st.floats(0, 1), min_size=count, max_size=count))
+    return [(ids[2 * n], ids[2 * n + 1], p) for n, p in enumerate(probs)]
+
+
+def twin_of(value: int, table) -> int:
+    for source, twin, _ in table:
+        if value == source:
+            return twin
+    return value
+
+
+@settings(max_examples=50, deadline=None)
+@given(table=tables(), seed=st.integers(0, 999))
+def test_flip_all_and_ids_pixel_by_pixel(table, seed):
+    flips = ClassFlips.parse(table, 12)
+    label = torch.from_numpy(np.random.default_rng(seed).choice(256, (4, 5)))
+    label = label.to(torch.uint8)
+    flipped = flips.flip_all(label)
+    assert flipped.dtype == label.dtype
+    for value, new in zip(label.flatten(), flipped.flatten(), strict=True):
+        assert new == twin_of(int(value), table)
+    assert flips.ids == [
+        i for source, twin, _ in table for i in (source, twin)
+    ]
+    assert flips.twins == [twin for _, twin, _ in table]
+    assert len(flips) == len(table) and [tuple(r) for r in flips] == table
+
+
+@settings(max_examples=50, deadline=None)
+@given(table=tables(), seed=st.integers(0, 999))
+def test_apply_is_the_mean_over_all_modes(table, seed):
+    flips = ClassFlips.parse(table, 12)
+    rng = np.random.default_rng(seed)
+    probs = rng.dirichlet(np.ones(12), 3).T  # (K, pixels)
+    for _, twin, _ in table:
+        probs[twin] = 0  # twins exist by flipping only
+    expected = np.zeros_like(probs)
+    for state in np.ndindex(*[2] * len(table)):
+        weight, moved = 1.0, probs.copy()
+        for on, (source, twin, p) in zip(state, table, strict=True):
+            weight *= p if on else 1 - p
+            if on:
+                moved[twin], moved[source] = probs[source], 0
+        expected += weight * moved
+    result = flips.apply(torch.from_numpy(probs))
+    np.testing.assert_allclose(result.numpy(), expected, atol=1e-12)
+
+
+def test_draw_gives_every_mode_as_often_as_it_is_likely():
+    np.random.seed(0)
+    flips = ClassFlips.parse(FLIPS)
+    label = np.arange(256, dtype=np.uint8).reshape(16, 16)
+    draws, seen = 4000, Counter()
+    for _ in range(draws):
+        flipped = flips.draw(label).ravel()
+        state = tuple(bool(flipped[c] == t) for c, t, _ in FLIPS)
+        for value in range(256):
+            expected = value
+            for on, (c, t, _) in zip(state, FLIPS, strict=True):
+                expected = t if on and value == c else expected
+            assert flipped[value] == expected
+        seen[state] += 1
+    for state in np.ndindex(2, 2, 2):
+        p = np.prod(
+            [
+                q if on else 1 - q
+                for on, (*_, q) in zip(state, FLIPS, strict=True)
+            ]
+        )
+        error = np.sqrt(p * (1 - p) / draws)
+        assert abs(seen[tuple(map(bool, state))] / draws - p) <= 4 * error
+
+
+@pytest.mark.parametrize(
+    ('table', 'message'),
+    [
+        (((0, 1, 1.5),), 'probability 1.5'),
+        (((0, 1, float('nan')),), 'probability nan'),
+        (((0, 9, 0.5),), 'ids from 0 to 4'),
+        (((-1, 1, 0.5),), 'ids from 0 to 4'),
+        (((0.5, 1, 0.5),), 'ids from 0 to 4'),
+        (((0, 0, 0.5),), 'each id once'),
+        (((0, 1, 0.5), (1, 2, 0.5)), 'each id once'),
+        (((0, 1),), r'row \(0, 1\)'),
+    ],
+)
+def test_impossible_tables_are_refused(table, message):
+    with pytest.raises(ValueError, match=message):
+        ClassFlips.parse(table, num_classes=5)
+
+
+def test_one_class_leaves_no_room_for_twins():
+    with pytest.raises(ValueError, match='ids from 0 to 0'):
+        ClassFlips.parse(((0, 1, 0.5),), num_classes=1)
+
+
+def test_no_table():
+    for empty in (None, (), ClassFlips()):
+        assert not ClassFlips.parse(empty)
+    assert not class_flips_of({'img_path': 'x.png'})
+    assert class_flips_of({'class_flips': FLIPS}).rows == FLIPS
+
+
+def test_twins_get_names_colours_and_the_next_ids():
+    meta = {
+        'classes': ('a', 'b', 'c'),
+        'palette': [[0, 1, 2], [200] * 3, [9] * 3],
+    }
+    result = add_twins(meta, {'c': 0.5, 'a': 0.25})
+    assert result['classes'] == ('a', 'b', 'c', 'c2', 'a2')
+    assert result['class_flips'] == ((2, 3, 0.5), (0, 4, 0.25))
+    assert result['palette'][3:] == [[105] * 3, [96, 97, 98]]
+    ClassFlips.parse(result['class_flips'], 5)
