@@ -1,17 +1,20 @@
 """Tables, figures and the whole experiment in its quick form."""
 
 import csv
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import matplotlib.image
 import numpy as np
 import pytest
 import torch
 
-from mmcar.regression.data import BimodalData, branches, grid
-from mmcar.regression.experiment import run_experiment, time_sequential
-from mmcar.regression.figures import save_figures
-from mmcar.regression.report import (
+from ..regression_1d.data import BimodalData, branches, grid
+from ..regression_1d.experiment import run_experiment, time_sequential
+from ..regression_1d.figures import save_figures
+from ..regression_1d.report import (
     describe_branches,
     format_table,
     lower_branch_shares,
@@ -19,8 +22,8 @@ from mmcar.regression.report import (
     summarize,
     write_csv,
 )
-from mmcar.regression.training import Trainer
-from tests.test_regression.test_training import SHORT
+from ..regression_1d.training import Trainer
+from .test_training import SHORT
 
 
 @pytest.fixture(scope='module')
@@ -112,3 +115,14 @@ def test_quick_shows_the_effect(tmp_path):
     assert spread < other_spread
     names = {path.name for path in tmp_path.iterdir()}
     assert {'regression.csv', 'regression.md'} < names
+
+
+def test_command_line(tmp_path):
+    """The tool finds its own code and mmcar, from whatever folder."""
+    tool = Path(__file__).parents[1] / 'run.py'
+    command = [sys.executable, str(tool), '--help']
+    result = subprocess.run(
+        command, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert result.returncode == 0, result.stderr
+    assert '--compare-sequential' in result.stdout

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from mmcar.regression.data import grid
-from mmcar.regression.training import Settings, Trainer, squared_error
+from ..regression_1d.data import grid
+from ..regression_1d.training import Settings, Trainer, squared_error
 
 RUNS = grid(pis=(0.5, 0.9), sigmas=(0.02,), repeats=2)  # 8 runs
 SHORT = Settings(

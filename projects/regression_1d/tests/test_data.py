@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from mmcar.regression.data import BimodalData, Run, branches, grid
+from ..regression_1d.data import BimodalData, Run, branches, grid
 
 RUNS = [Run(0.9, 0.02, 0, True), Run(0.5, 0.03, 1, False)]
 

@@ -1,8 +1,8 @@
 import torch
 from torch import nn
 
-from mmcar.regression.data import BimodalData, grid
-from mmcar.regression.networks import BatchedMLP
+from ..regression_1d.data import BimodalData, grid
+from ..regression_1d.networks import BatchedMLP
 
 RUNS = grid(pis=(0.5,), sigmas=(0.01, 0.02), repeats=2)  # 8 runs
 

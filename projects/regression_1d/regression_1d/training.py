@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from mmcar.models.losses import AdversarialLoss, pixel_divergence
+from mmcar.utils.errors import UserError
 
-from ..utils.errors import UserError
 from .data import BimodalData, Run
 from .networks import BatchedMLP
 

@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from mmcar import cli
-from mmcar.regression import run_experiment
+from regression_1d import run_experiment
 
 
 def parse_args() -> argparse.Namespace:

@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from mmcar.regression.data import BimodalData, Run
-from mmcar.regression.ordinary import OrdinaryTrainer
-from mmcar.regression.training import Settings
+from ..regression_1d.data import BimodalData, Run
+from ..regression_1d.ordinary import OrdinaryTrainer
+from ..regression_1d.training import Settings
 
 SHORT = Settings(
     hidden=16,

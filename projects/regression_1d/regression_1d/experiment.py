@@ -14,6 +14,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from mmcar.utils.files import write_file
+
 from .data import Run, grid
 from .figures import save_figures
 from .ordinary import OrdinaryTrainer
@@ -123,7 +125,7 @@ def run_experiment(
         )
     report = '\n'.join(lines)
     write_csv(trained, out / 'regression.csv')
-    (out / 'regression.md').write_text(report + '\n')
+    write_file(out / 'regression.md', f'{report}\n'.encode())
     paths = save_figures(trained, out)
     names = ['regression.csv', 'regression.md', *(p.name for p in paths)]
     print(f'{report}\n\nWritten to {out}: {", ".join(names)}')
