@@ -10,6 +10,7 @@ from mmengine.runner import Runner
 from mmcar import cli
 from mmcar.evaluation.names import metric_configs
 from mmcar.utils.errors import UserError
+from mmcar.utils.files import write_json
 
 TRAINING_KEYS = (
     'train_dataloader',
@@ -134,7 +135,7 @@ def main() -> None:
         num_samples=cfg.model.get('test_cfg', {}).get('num_samples'),
         scores=scores,
     )
-    cli.write_json(path, report)
+    write_json(path, report)
     rows = [
         [name, f'{value:.4g}']
         for name, value in scores.items()
