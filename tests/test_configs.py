@@ -126,36 +126,3 @@ def test_phases_of_a_base_schedule_fit_its_model(base, schedule, monkeypatch):
     optims = build_optim_wrapper(model, cfg.optim_wrapper)
     trained = Schedule(cfg.train_cfg.phases).networks
     assert set(trained) <= set(optims.keys()) <= set(model.networks())
-
-
-def test_recipe_on_bubil_starts_at_its_training_free_start(
-    tmp_path, monkeypatch
-):
-    monkeypatch.chdir(ROOT)
-
-    def build(name: str) -> torch.nn.Module:
-        cfg = Config.fromfile(f'configs/experiments/bubil/{name}.py').model
-        head = cfg.decode_head
-        for part in (head.calibration, head.generator.get('net', {})):
-            if part.get('init_cfg'):
-                part.init_cfg.checkpoint = str(tmp_path / 'f.pth')
-        head.noise.type = 'NormalNoise'
-        cfg.test_cfg.num_samples = 4
-        model = MODELS.build(cfg)
-        model.init_weights()
-        return model.eval()
-
-    torch.manual_seed(0)
-    source = build('calibration')
-    torch.save(dict(state_dict=source.state_dict()), tmp_path / 'f.pth')
-    start, recipe = build('start'), build('recipe')
-    start.load_state_dict(source.state_dict(), strict=False)
-    expected, samples = (
-        torch.stack([s.pred_samples.data for s in model.test_step(batch)])
-        for model, batch in (
-            (start, tiny_batch(start)),
-            (recipe, tiny_batch(recipe)),
-        )
-    )
-    assert torch.equal(samples, expected)
-    assert (samples[:, 0] != samples[:, 1]).any()
