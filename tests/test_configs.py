@@ -126,3 +126,13 @@ def test_phases_of_a_base_schedule_fit_its_model(base, schedule, monkeypatch):
     optims = build_optim_wrapper(model, cfg.optim_wrapper)
     trained = Schedule(cfg.train_cfg.phases).networks
     assert set(trained) <= set(optims.keys()) <= set(model.networks())
+
+
+def test_the_recipe_trains_d_at_every_iteration():
+    """Unlike the paper, whose D rests in 200 of 250 iterations."""
+    for name, rest in (('recipe', 0), ('car_two_stage', 200)):
+        cfg = Config.fromfile(ROOT / f'configs/_base_/schedules/{name}.py')
+        stage_2 = cfg.train_cfg.phases[-1]
+        assert stage_2.train == ['generator', 'discriminator']
+        cycle = stage_2.get('cycles', {}).get('discriminator', (1, 0))
+        assert cycle[1] == rest

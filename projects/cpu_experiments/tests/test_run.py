@@ -5,6 +5,7 @@ import json
 from tests.test_tools.project import ROOT, run, write_data
 
 TOOL = ROOT / 'projects' / 'cpu_experiments' / 'run.py'
+NOISES = ('normal', 'sobol')
 
 
 def test_a_row_without_training(tmp_path):
@@ -31,9 +32,6 @@ def test_a_row_without_training(tmp_path):
     assert 'belongs to another version' in second.stderr
     assert '--keep-old' in second.stderr
     assert len(second.stderr.splitlines()) == 1
-
-
-NOISES = ('normal', 'sobol')
 
 
 def test_rows_that_do_not_exist():
