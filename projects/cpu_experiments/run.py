@@ -130,7 +130,11 @@ def main() -> None:
             future.result()
     summary = summarise(SUITE, experiments)
     tables = all_tables(summary).items()
-    text = '\n\n'.join(f'## {name}\n\n{table}' for name, table in tables)
+    text = '\n\n'.join(
+        f'## {name}\n\n{table}'
+        for name, table in tables
+        if len(table.splitlines()) > 2  # more than a head
+    )
     write_file(args.work_dir / 'summary.md', f'{text}\n'.encode())
     write_json(args.work_dir / 'summary.json', summary)
     print(text)

@@ -27,6 +27,7 @@ def test_a_row_without_training(tmp_path):
     assert [row['seeds'] for row in rows] == [1, 1]
     assert rows[0]['mean']['GED_16'] != rows[1]['mean']['GED_16']
     assert '| training-free (`control_gumbel`) |' in first.stdout
+    assert 'bubil' not in first.stdout
     second = run(TOOL, *arguments, f'{data}.indices=3')
     assert second.returncode == 2
     assert 'belongs to another version' in second.stderr
