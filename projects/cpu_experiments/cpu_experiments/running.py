@@ -166,7 +166,7 @@ class Experiments:
 
     def _test_options(self, row: Row, seed: int) -> list[str]:
         return [
-            f'model.decode_head.noise.type={NOISES[row.noise]}',
+            f'model.noise.type={NOISES[row.noise]}',
             'model.test_cfg.num_samples=100',
             f'model.test_cfg.seed={seed}',
             'test_evaluator.0.num_samples=(16,50,100)',

@@ -18,7 +18,7 @@ def test_recipe_on_bubil_starts_at_its_training_free_start(tmp_path):
         for part in (head.calibration, head.generator.get('net', {})):
             if part.get('init_cfg'):
                 part.init_cfg.checkpoint = str(tmp_path / 'f.pth')
-        head.noise.type = 'NormalNoise'
+        cfg.noise.type = 'NormalNoise'
         cfg.test_cfg.num_samples = 4
         model = MODELS.build(cfg)
         model.init_weights()

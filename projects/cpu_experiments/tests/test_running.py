@@ -25,7 +25,7 @@ def test_what_is_finished_is_not_run_again(commands, tmp_path):
     ]
     assert 'randomness.seed=1' in commands[0]
     assert 'model.test_cfg.seed=1' in commands[1]
-    assert 'model.decode_head.noise.type=NormalNoise' in commands[1]
+    assert 'model.noise.type=NormalNoise' in commands[1]
 
 
 def test_options_reach_their_tool(commands, tmp_path):

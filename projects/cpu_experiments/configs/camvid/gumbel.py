@@ -4,7 +4,5 @@ _base_ = [
     '../_base_/camvid_flips_48x64.py',
     '../../trained.py',
 ]
-model = dict(
-    decode_head=dict(_base_.camvid_head, noise=dict(type='SobolNoise'))
-)
+model = dict(decode_head=_base_.camvid_head, noise=dict(type='SobolNoise'))
 train_dataloader = None

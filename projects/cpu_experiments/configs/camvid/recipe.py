@@ -6,7 +6,7 @@ _base_ = [
 ]
 model = dict(
     decode_head=_base_.camvid_head_trained,
-    loss_cal=[
+    loss_samples=[
         dict(type='CalibrationLoss', loss_weight=5.0),
         dict(type='EnergyLoss', loss_weight=10.0),
     ],
