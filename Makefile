@@ -50,7 +50,7 @@ quickstart: setup  ## Data, training, test and figures in minutes on a CPU
 
 experiments: setup  ## Run all experiments in the background (hours)
 	@mkdir -p work_dirs/experiments
-	@nohup $(RUN) tools/experiments.py >> work_dirs/experiments/log.txt 2>&1 &
+	@nohup $(RUN) projects/cpu_experiments/run.py >> work_dirs/experiments/log.txt 2>&1 &
 	@echo 'Running in the background; a second call goes on where one stopped.'
 	@echo 'Progress: tail -f work_dirs/experiments/log.txt'
 

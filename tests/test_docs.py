@@ -9,6 +9,12 @@ from mmseg.registry import MODELS
 from tests.test_tools.project import ROOT
 from tests.toys import toy_batch, toy_model, toy_optims
 
+PAGES = [
+    ROOT / 'README.md',
+    *sorted(ROOT.glob('docs/*.md')),
+    *sorted(ROOT.glob('projects/*/README.md')),
+]
+
 
 def code_blocks(path: str) -> list[str]:
     text = (ROOT / path).read_text()
@@ -60,16 +66,14 @@ def test_wrapping_a_model_without_training(tmp_path, monkeypatch):
 
 
 def test_links_of_the_docs():
-    pages = [ROOT / 'README.md', *sorted((ROOT / 'docs').glob('*.md'))]
-    for page in pages:
+    for page in PAGES:
         for link in re.findall(r'\]\(([^)#]+)\)', page.read_text()):
             if '://' not in link:
                 assert (page.parent / link).exists(), f'{page.name}: {link}'
 
 
 def test_paths_that_the_docs_name():
-    named = re.compile(r'(?:tools|configs)/[\w./-]+\.(?:py|sh)')
-    pages = [ROOT / 'README.md', *sorted((ROOT / 'docs').glob('*.md'))]
-    for page in pages:
+    named = re.compile(r'(?:tools|configs|projects)/[\w./-]+\.(?:py|sh)')
+    for page in PAGES:
         for path in set(named.findall(page.read_text())):
             assert (ROOT / path).exists(), f'{page.name} names {path}'

@@ -27,5 +27,6 @@ log_processor = dict(by_epoch=False)
 log_level = 'INFO'
 model_wrapper_cfg = dict(type='NetworkwiseDistributedDataParallel')
 randomness = dict(seed=0)
+never = 100000  # begin of validation in trainings that are shorter
 load_from = None
 resume = False

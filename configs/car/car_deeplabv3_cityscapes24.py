@@ -19,24 +19,8 @@ model = dict(
     ),
     train_cfg=dict(num_samples=7),
 )
-train_dataloader = dict(batch_size=16)
 # 30 epochs of 2975 images in batches of 16.
-param_scheduler = [
-    dict(
-        type='MultiStepLR',
-        begin='phase',
-        by_epoch=False,
-        milestones=[5580],
-        gamma=0.5,
-    )
-]
-train_cfg = dict(
-    phases=[
-        dict(iters=120000, train=['calibration']),
-        dict(
-            iters=120000,
-            train=['generator', 'discriminator'],
-            cycles=dict(discriminator=(50, 200)),
-        ),
-    ]
-)
+param_scheduler = [dict(_base_.halved_lr, milestones=[5580])]
+stage_1 = dict(_base_.stage_1, iters=120000)
+stage_2 = dict(_base_.stage_2, iters=120000)
+train_cfg = dict(phases=[stage_1, stage_2])

@@ -7,12 +7,4 @@ model = dict(
     )
 )
 optim_wrapper = dict(calibration=None)
-train_cfg = dict(
-    phases=[
-        dict(
-            iters=120000,
-            train=['generator', 'discriminator'],
-            cycles=dict(discriminator=(50, 200)),
-        )
-    ]
-)
+train_cfg = dict(phases=[_base_.stage_2])

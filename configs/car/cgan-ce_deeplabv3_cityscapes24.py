@@ -1,6 +1,6 @@
 # Control: cross entropy with the label in place of the calibration loss.
 _base_ = './car_deeplabv3_cityscapes24.py'
 model = dict(
-    loss_cal=dict(_delete_=True, type='SampleCrossEntropy', loss_weight=5.0),
+    loss_samples=[dict(type='SampleCrossEntropy', loss_weight=5.0)],
     train_cfg=dict(num_samples=1),
 )

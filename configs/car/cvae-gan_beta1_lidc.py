@@ -1,5 +1,5 @@
 _base_ = './cvae-gan-cal_lidc.py'
 model = dict(
-    loss_cal=dict(_delete_=True, type='ELBOLoss', beta=1, loss_weight=5.0),
+    loss_samples=[dict(type='ELBOLoss', beta=1, loss_weight=5.0)],
     train_cfg=dict(num_samples=1),
 )

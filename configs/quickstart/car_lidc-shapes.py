@@ -5,21 +5,10 @@ _base_ = [
     '../_base_/schedules/recipe.py',
     '../_base_/default_runtime.py',
 ]
-crop = dict(type='LesionCenteredCrop', crop_size=64)
-train_pipeline = [
-    dict(type='LoadCheckedImage'),
-    dict(type='LoadMultiAnnotations', keep_all=True),
-    crop,
-    dict(type='RandomFlip', prob=0.5),
-    dict(type='PackStochasticInputs'),
-]
-test_pipeline = [
-    dict(type='LoadCheckedImage'),
-    dict(type='LoadMultiAnnotations', draw=False),
-    crop,
-    dict(type='PackStochasticInputs'),
-]
 model = dict(train_cfg=dict(soft_labels=True, num_samples=8))
+crop = dict(type='LesionCenteredCrop', crop_size=64)
+train_pipeline = [*_base_.load, crop, _base_.mirror, _base_.pack]
+test_pipeline = [*_base_.load_all, crop, _base_.pack]
 train_dataloader = dict(batch_size=8, dataset=dict(pipeline=train_pipeline))
 val_dataloader = dict(dataset=dict(pipeline=test_pipeline))
 test_dataloader = dict(dataset=dict(pipeline=test_pipeline, indices=200))
@@ -29,6 +18,6 @@ train_cfg = dict(
         dict(iters=1000, train=['calibration']),
         dict(iters=300, train=['generator', 'discriminator']),
     ],
-    val_interval=100000,
+    val_interval=_base_.never,
 )
 default_hooks = dict(checkpoint=dict(interval=500))

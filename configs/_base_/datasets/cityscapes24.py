@@ -1,11 +1,10 @@
 # Cityscapes with class flips, at 256x512, in MMSeg's Cityscapes layout.
-dataset_type = 'Cityscapes24Dataset'
-data_root = 'data/cityscapes'
+_base_ = './class_flips.py'
+cityscapes = dict(type='Cityscapes24Dataset', data_root='data/cityscapes')
 size = (512, 256)  # width, height
 train_pipeline = [
-    dict(type='LoadCheckedImage'),
-    dict(type='LoadMultiAnnotations', keep_all=True),
-    dict(type='RandomClassFlips'),
+    *_base_.load,
+    _base_.class_flips,
     dict(
         type='RandomResize',
         scale=size,
@@ -13,49 +12,26 @@ train_pipeline = [
         keep_ratio=True,
     ),
     dict(type='RandomCrop', crop_size=(128, 128)),
-    dict(type='RandomFlip', prob=0.5),
+    _base_.mirror,
     dict(type='PadAll', size=(128, 128)),
-    dict(type='PackStochasticInputs'),
+    _base_.pack,
 ]
 test_pipeline = [
-    dict(type='LoadCheckedImage'),
-    dict(type='LoadMultiAnnotations', draw=False),
+    *_base_.load_all,
     dict(type='ResizeOriginal', scale=size),
-    dict(type='PackStochasticInputs'),
+    _base_.pack,
 ]
+images, labels = 'leftImg8bit', 'gtFine'
+train_files = dict(img_path=f'{images}/train', seg_map_path=f'{labels}/train')
+val_files = dict(img_path=f'{images}/val', seg_map_path=f'{labels}/val')
 train_dataloader = dict(
     batch_size=16,
     num_workers=4,
-    persistent_workers=True,
-    sampler=dict(type='InfiniteSampler', shuffle=True),
-    dataset=dict(
-        type=dataset_type,
-        data_root=data_root,
-        data_prefix=dict(
-            img_path='leftImg8bit/train', seg_map_path='gtFine/train'
-        ),
-        pipeline=train_pipeline,
-    ),
+    dataset=dict(cityscapes, data_prefix=train_files, pipeline=train_pipeline),
 )
 val_dataloader = dict(
     batch_size=4,
     num_workers=4,
-    persistent_workers=True,
-    sampler=dict(type='DefaultSampler', shuffle=False),
-    dataset=dict(
-        type=dataset_type,
-        data_root=data_root,
-        data_prefix=dict(
-            img_path='leftImg8bit/val', seg_map_path='gtFine/val'
-        ),
-        test_mode=True,
-        pipeline=test_pipeline,
-    ),
+    dataset=dict(cityscapes, data_prefix=val_files, pipeline=test_pipeline),
 )
 test_dataloader = val_dataloader
-val_evaluator = [
-    dict(type='GEDMetric', num_samples=(16,)),
-    dict(type='CalibrationMetric'),
-    dict(type='FlipMetric'),
-]
-test_evaluator = val_evaluator

@@ -1,61 +1,24 @@
 # Real outlines of LIDC readers with simulated CT crops; made by
 # tools/dataset_converters/lidc_shapes.py data/lidc_shapes
-dataset_type = 'LIDCDataset'
-data_root = 'data/lidc_shapes'
-train_pipeline = [
-    dict(type='LoadCheckedImage'),
-    dict(type='LoadMultiAnnotations', keep_all=True),
-    dict(type='RandomFlip', prob=0.5),
-    dict(type='PackStochasticInputs'),
-]
-test_pipeline = [
-    dict(type='LoadCheckedImage'),
-    dict(type='LoadMultiAnnotations', draw=False),
-    dict(type='PackStochasticInputs'),
-]
+_base_ = './loading.py'
+lidc = dict(type='LIDCDataset', data_root='data/lidc_shapes')
+train_pipeline = [*_base_.load, _base_.mirror, _base_.pack]
+test_pipeline = [*_base_.load_all, _base_.pack]
+train_files, val_files, test_files = (
+    dict(img_path=f'images/{split}', seg_map_path=f'annotations/{split}')
+    for split in ('train', 'val', 'test')
+)
 train_dataloader = dict(
     batch_size=32,
-    num_workers=2,
-    persistent_workers=True,
-    sampler=dict(type='InfiniteSampler', shuffle=True),
-    dataset=dict(
-        type=dataset_type,
-        data_root=data_root,
-        data_prefix=dict(
-            img_path='images/train', seg_map_path='annotations/train'
-        ),
-        pipeline=train_pipeline,
-    ),
+    dataset=dict(lidc, data_prefix=train_files, pipeline=train_pipeline),
 )
 val_dataloader = dict(
     batch_size=32,
-    num_workers=2,
-    persistent_workers=True,
-    sampler=dict(type='DefaultSampler', shuffle=False),
-    dataset=dict(
-        type=dataset_type,
-        data_root=data_root,
-        data_prefix=dict(
-            img_path='images/val', seg_map_path='annotations/val'
-        ),
-        test_mode=True,
-        pipeline=test_pipeline,
-    ),
+    dataset=dict(lidc, data_prefix=val_files, pipeline=test_pipeline),
 )
 test_dataloader = dict(
     batch_size=32,
-    num_workers=2,
-    persistent_workers=True,
-    sampler=dict(type='DefaultSampler', shuffle=False),
-    dataset=dict(
-        type=dataset_type,
-        data_root=data_root,
-        data_prefix=dict(
-            img_path='images/test', seg_map_path='annotations/test'
-        ),
-        test_mode=True,
-        pipeline=test_pipeline,
-    ),
+    dataset=dict(lidc, data_prefix=test_files, pipeline=test_pipeline),
 )
 val_evaluator = [
     dict(type='GEDMetric', num_samples=(16,), classes=(1,), absent='one'),

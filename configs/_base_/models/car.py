@@ -2,7 +2,7 @@
 model = dict(
     type='CARSegmentor',
     data_preprocessor=dict(
-        type='SegDataPreProcessor',
+        type='StochasticDataPreProcessor',
         mean=[127.5, 127.5, 127.5],
         std=[127.5, 127.5, 127.5],
         pad_val=0,
@@ -20,12 +20,12 @@ model = dict(
             norm_cfg=dict(type='BN'),
             dropout=0.1,
         ),
-        noise=dict(type='NormalNoise'),
     ),
+    noise=dict(type='NormalNoise'),
     discriminator=dict(type='DCGANDiscriminator', base_channels=64),
-    loss_ce=dict(type='LabelCrossEntropy'),
+    loss_pixels=dict(type='LabelCrossEntropy'),
     loss_adv=dict(type='AdversarialLoss', loss_weight=10.0),
-    loss_cal=dict(type='CalibrationLoss', loss_weight=5.0),
+    loss_samples=[dict(type='CalibrationLoss', loss_weight=5.0)],
     train_cfg=dict(num_samples=20),
     test_cfg=dict(mode='whole', num_samples=16),
 )

@@ -12,10 +12,10 @@ model = dict(
             gumbel=dict(correlation_length=None),
             temperature=0.05,
         ),
-        noise=dict(type='SobolNoise'),
     ),
+    noise=dict(type='SobolNoise'),
     loss_adv=dict(loss_weight=1.0),
-    loss_cal=[
+    loss_samples=[
         dict(type='CalibrationLoss', loss_weight=5.0),
         dict(type='EnergyLoss', loss_weight=10.0, classes=(1,), smooth=0.1),
     ],

@@ -1,9 +1,3 @@
 # The paper's networks, thin enough for a CPU.
-_base_ = ['./car.py', './small_f.py']
-model = dict(
-    decode_head=dict(
-        calibration={{_base_.small_f}},
-        generator=dict(base_channels=16),
-    ),
-    discriminator=dict(base_channels=16, depth=3),
-)
+_base_ = ['./car.py', './small.py']
+model = _base_.small

@@ -7,26 +7,22 @@ optim_wrapper = dict(
     discriminator=dict(type='OptimWrapper', optimizer=dict(adam, lr=1e-5)),
 )
 # Each learning rate is halved once: 30 epochs of 8882 images in batches of 32.
-param_scheduler = [
-    dict(
-        type='MultiStepLR',
-        begin='phase',
-        by_epoch=False,
-        milestones=[8328],
-        gamma=0.5,
-    )
-]
+halved_lr = dict(
+    type='MultiStepLR',
+    begin='phase',
+    by_epoch=False,
+    milestones=[8328],
+    gamma=0.5,
+)
+param_scheduler = [halved_lr]
+stage_1 = dict(iters=80000, train=['calibration'])
+stage_2 = dict(
+    iters=80000,
+    train=['generator', 'discriminator'],
+    cycles=dict(discriminator=(50, 200)),
+)
 train_cfg = dict(
-    type='AlternatingTrainLoop',
-    phases=[
-        dict(iters=80000, train=['calibration']),
-        dict(
-            iters=80000,
-            train=['generator', 'discriminator'],
-            cycles=dict(discriminator=(50, 200)),
-        ),
-    ],
-    val_interval=8000,
+    type='AlternatingTrainLoop', phases=[stage_1, stage_2], val_interval=8000
 )
 val_cfg = dict(type='ValLoop')
 test_cfg = dict(type='TestLoop')

@@ -9,6 +9,12 @@ param_scheduler = dict(
     _delete_=True,
     calibration=dict(type='CosineAnnealingLR', by_epoch=False, end=80000),
 )
+train_cfg = dict(
+    phases=[
+        _base_.stage_1,
+        dict(iters=80000, train=['generator', 'discriminator']),
+    ]
+)
 custom_hooks = [
     dict(type='R1Hook', weight=10.0),
     dict(type='NetworkEMAHook', network='generator', momentum=0.005),

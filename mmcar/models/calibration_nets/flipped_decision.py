@@ -6,9 +6,11 @@ import torch
 import torch.nn.functional as F
 from mmengine.model import BaseModule
 from mmseg.registry import MODELS
+from mmseg.structures import SegDataSample
 from torch import Tensor
 
 from ...structures import ClassFlips
+from ...utils.errors import UserError
 
 
 @MODELS.register_module()
@@ -17,32 +19,42 @@ class FlippedDecision(BaseModule):
 
     What a model would predict that knows the flip table and nothing better
     than its black box: the bound for everything on top of that black box.
+    The table is the one that the data set gives to its images.
 
     Args:
         num_classes: Number of classes K, twins included.
-        class_flips: Rows (class id, twin id, probability).
         black_box_classes: Classes of the black box, the first of the K.
     """
 
-    def __init__(
-        self,
-        num_classes: int,
-        class_flips: Sequence[tuple],
-        black_box_classes: int,
-    ) -> None:
+    def __init__(self, num_classes: int, black_box_classes: int) -> None:
         super().__init__()
         self.num_classes = num_classes
-        self.flips = ClassFlips.parse(class_flips, num_classes)
         self.black_box_classes = black_box_classes
 
     def forward(
         self,
         image: Tensor,
         black_box_probs: Tensor,
-        data_samples: Sequence | None = None,
+        data_samples: Sequence[SegDataSample] | None = None,
     ) -> Tensor:
-        """Log-probabilities (B, K, H, W), 0 or a flip's or about -inf."""
+        """Log-probabilities (B, K, H, W), 0 or a flip's or about -inf.
+
+        Args:
+            image: Ignored.
+            black_box_probs: Class probabilities (B, K_b, H, W).
+            data_samples: Carry the table of class flips of each image.
+        """
+        tables = [
+            ClassFlips.parse(sample.get('class_flips'), self.num_classes)
+            for sample in data_samples or ()
+        ]
+        if not tables or not all(tables):
+            raise UserError(
+                'FlippedDecision needs data samples with class_flips: use a '
+                'data set whose metainfo has them'
+            )
         decision = black_box_probs.argmax(dim=1)
-        one_hot = F.one_hot(decision, self.num_classes).permute(3, 0, 1, 2)
-        probs = self.flips.apply(one_hot.float()).transpose(0, 1)
+        one_hot = F.one_hot(decision, self.num_classes).movedim(3, 1).float()
+        probs = [t.apply(p) for t, p in zip(tables, one_hot, strict=True)]
+        probs = torch.stack(probs)
         return probs.clamp_min(torch.finfo(probs.dtype).tiny).log()

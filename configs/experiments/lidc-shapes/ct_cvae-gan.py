@@ -1,5 +1,0 @@
-_base_ = './ct_cvae-gan-cal.py'
-model = dict(
-    loss_cal=dict(_delete_=True, type='ELBOLoss', beta=1.0, loss_weight=5.0),
-    train_cfg=dict(num_samples=1),
-)

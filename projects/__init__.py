@@ -1,0 +1,1 @@
+"""Experiments beside the package: each with code, tool, docs and tests."""

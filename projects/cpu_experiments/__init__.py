@@ -1,0 +1,1 @@
+"""The experiments of the results page, sized for a CPU."""

@@ -1,0 +1,7 @@
+# Control: cross entropy with the label in place of the calibration loss.
+_base_ = './faithful.py'
+model = dict(
+    loss_samples=[dict(type='SampleCrossEntropy', loss_weight=5.0)],
+    train_cfg=dict(num_samples=1),
+)
+train_cfg = dict(phases=[dict(_base_.stage_2, iters=1200)])

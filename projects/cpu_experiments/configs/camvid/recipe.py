@@ -1,0 +1,13 @@
+# CamVid flips on the black box: mmcar's recipe on the F of calibration.py.
+_base_ = [
+    '../_base_/recipe.py',
+    '../_base_/camvid_flips_48x64.py',
+    '../../trained.py',
+]
+model = dict(
+    decode_head=_base_.camvid_head_trained,
+    loss_samples=[
+        dict(type='CalibrationLoss', loss_weight=5.0),
+        dict(type='EnergyLoss', loss_weight=10.0),
+    ],
+)

@@ -1,0 +1,6 @@
+# Training-free: shared Gumbel noise on the readers' mean.
+_base_ = ['../_base_/training_free.py', '../_base_/lidc_shapes_32.py']
+model = dict(
+    decode_head=dict(calibration=dict(_delete_=True, type='KnownDistribution'))
+)
+train_dataloader = None

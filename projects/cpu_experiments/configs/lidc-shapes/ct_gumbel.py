@@ -1,0 +1,3 @@
+# Training-free sampling from the F that ct_recipe.py trained.
+_base_ = ['../_base_/training_free.py', '../_base_/lidc_shapes_32.py']
+train_dataloader = None

@@ -1,0 +1,1 @@
+"""The CPU experiments: what runs, how it runs, and the tables of results."""
