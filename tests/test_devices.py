@@ -12,6 +12,7 @@ import pytest
 import torch
 from mmengine.config import Config
 from mmengine.optim import build_optim_wrapper
+from mmseg.registry import DATASETS
 from torch.overrides import TorchFunctionMode
 
 from mmcar.engine import Schedule
@@ -20,7 +21,7 @@ from tests.test_configs import CONFIGS, build_model, tiny_batch
 from tests.test_tools.project import ROOT
 
 # Modules of ours that may look at values in a step, and what they would see.
-ANSWERS = {'train_batch.py': False, 'finite.py': True}
+ANSWERS = {'finite.py': True}
 # These need values by nature: an assignment is solved on the CPU, and each
 # noise vector seeds a generator.
 COPIES = {'matching.py', 'baselines.py', 'likelihood.py'}
@@ -38,6 +39,8 @@ class CountLooks(TorchFunctionMode):
         frame = sys._getframe(2)
         while frame is not None:
             path = Path(frame.f_code.co_filename)
+            if 'site-packages' in path.parts and 'mmseg' in path.parts:
+                return 'stock'
             if 'mmcar' in path.parts and 'tests' not in path.parts:
                 return path.name
             frame = frame.f_back
@@ -52,6 +55,8 @@ class CountLooks(TorchFunctionMode):
         )
         if on_meta and name in LOOKS:
             site = self._site()
+            if site == 'stock':  # an assertion inside of MMSeg
+                return True
             self.seen.append(site)
             assert site in ANSWERS, f'{name} of a tensor in {site}'
             return ANSWERS[site]
@@ -70,16 +75,17 @@ def test_runs_on_another_device(path, monkeypatch):
     if not isinstance(model, StochasticSegmentor):
         pytest.skip('a stock model of MMSeg')
     model = model.to('meta')
+    dataset = dict(cfg.test_dataloader.dataset, lazy_init=True)
+    flips = DATASETS.build(dataset).metainfo.get('class_flips', ())
     if cfg.get('train_cfg') and 'phases' in cfg.train_cfg:
         optims = build_optim_wrapper(model, cfg.optim_wrapper)
         for phase in Schedule(cfg.train_cfg.phases).phases:
             active = {name: optims[name] for name in phase.train}
             with CountLooks() as looks:
-                model.train_step(tiny_batch(model), active)
-            # The label ids once, the losses once per network.
-            assert looks.seen.count('train_batch.py') == 1
-            assert looks.seen.count('finite.py') == len(phase.train)
+                model.train_step(tiny_batch(model, flips), active)
+            # Only whether the losses are finite, once per network.
+            assert looks.seen == ['finite.py'] * len(phase.train)
     with CountLooks() as looks:
-        samples = model.eval().test_step(tiny_batch(model))
+        samples = model.eval().test_step(tiny_batch(model, flips))
     assert looks.seen == []
     assert samples[0].pred_samples.data.device.type == 'meta'

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from ..compat import swaps_channels
 from ..structures import to_input
+from ..utils.errors import UserError
 
 STOCK = 'SegDataPreProcessor'
 
@@ -26,6 +27,8 @@ class StochasticDataPreProcessor(SegDataPreProcessor):
     Takes the arguments of ``SegDataPreProcessor``.
     """
 
+    classes: tuple[int, int] | None = None
+
     def forward(self, data: dict, training: bool = False) -> dict[str, Any]:
         """Normalise, pad and stack a batch.
 
@@ -36,6 +39,8 @@ class StochasticDataPreProcessor(SegDataPreProcessor):
         Returns:
             ``inputs`` (B, C, H, W) and ``data_samples``.
         """
+        for sample in data.get('data_samples') or ():
+            self._check_labels(sample)
         data = super().forward(data, training)
         height, width = data['inputs'].shape[-2:]
         for sample in data.get('data_samples') or ():
@@ -44,6 +49,30 @@ class StochasticDataPreProcessor(SegDataPreProcessor):
             if 'black_box_probs' in sample:
                 self._pad(sample, 'black_box_probs', (height, width))
         return data
+
+    def expect_labels(self, num_classes: int, ignore_index: int) -> None:
+        """Refuse labels of other classes from now on."""
+        self.classes = num_classes, ignore_index
+
+    def _check_labels(self, sample: SegDataSample) -> None:
+        """Look at label ids while they are on the CPU: no GPU has to wait."""
+        if self.classes is None:
+            return
+        num_classes, ignore_index = self.classes
+        for key in ('gt_sem_seg', 'gt_sem_segs'):
+            if key not in sample:
+                continue
+            labels = sample.get(key).data
+            unknown = (labels != ignore_index) & (
+                (labels >= num_classes) | (labels < 0)
+            )
+            if unknown.any():
+                ids = labels[unknown].unique().tolist()
+                raise UserError(
+                    f'{sample.get("img_path", "an image")}: label ids {ids} '
+                    f'are outside the {num_classes} classes of the model, and '
+                    f'are not its ignore_index={ignore_index}.'
+                )
 
     def _pad(
         self, sample: SegDataSample, key: str, size: tuple[int, int]

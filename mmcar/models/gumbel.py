@@ -14,6 +14,7 @@ from torch.quasirandom import SobolEngine
 
 from ..utils.checks import at_least
 from ..utils.errors import UserError
+from ..utils.precision import full_precision
 
 # Beyond, float32 rounds the normal cdf to 0 or 1 and the quantile to infinity.
 _TAIL = 12.0
@@ -91,7 +92,7 @@ class SharedGumbel(nn.Module):
         if self.frequencies is None:
             return gumbel_from_normal(z[..., None])
         # Half precision would shift the marginals, and has no log_ndtr.
-        with torch.autocast(z.device.type, enabled=False):
+        with full_precision(z):
             field = z @ self._waves(size)  # (S, B, K, H * W)
         return gumbel_from_normal(field.unflatten(-1, size))
 

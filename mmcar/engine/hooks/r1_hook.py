@@ -9,6 +9,7 @@ from mmseg.registry import HOOKS
 from torch import Tensor, nn
 
 from ...utils.errors import UserError
+from ...utils.precision import full_precision
 from ..distributed import unwrap_model
 
 
@@ -31,7 +32,7 @@ def r1_penalty(
         input is image *and* label map, and so is what the gradient is taken
         with respect to. The logits of a patch discriminator are summed.
     """
-    with torch.autocast(image.device.type, enabled=False), torch.enable_grad():
+    with full_precision(image), torch.enable_grad():
         inputs = [
             tensor.detach().float().requires_grad_(True)
             for tensor in (image, real)

@@ -6,7 +6,8 @@ from mmseg.registry import MODELS
 from torch import Tensor
 
 from ...utils.checks import one_of
-from .base import BaseLoss, SampleBatch, full_precision
+from ...utils.precision import full_precision
+from .base import BaseLoss, SampleBatch
 
 MODES = ('non_saturating', 'hinge', 'least_squares')
 

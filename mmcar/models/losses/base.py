@@ -8,6 +8,7 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ...utils.errors import UserError
+from ...utils.precision import full_precision
 
 ALL_NEEDS = frozenset(('samples', 'log_probs'))
 """Fields of a `SampleBatch` that are filled only if a loss needs them."""
@@ -135,11 +136,6 @@ def distinct_names(losses: Sequence[nn.Module]) -> list[str]:
             name = f'{first}_{number}'
         names.append(name)
     return names
-
-
-def full_precision(tensor: Tensor) -> torch.autocast:
-    """Leave mixed precision: losses sum over many pixels."""
-    return torch.autocast(tensor.device.type, enabled=False)
 
 
 def masked_mean(values: Tensor, mask: Tensor | None) -> Tensor:

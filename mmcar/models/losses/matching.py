@@ -10,19 +10,21 @@ from .base import SampleBatch
 from .energy import SoftIoULoss, class_maps, sample_label_distance
 
 
-def matched_distance(distances: Tensor) -> Tensor:
+def matched_distance(distances: Tensor, costs: Tensor | None = None) -> Tensor:
     """Mean distance of the best 1:1 matching, sets repeated to equal size.
 
     The gradient is that of the matched pairs, with the matching held fixed.
 
     Args:
         distances: Samples against labels, (M, A).
+        costs: The same on the CPU, where it is there already.
     """
-    if not distances.isfinite().all():
+    if costs is None:
+        costs = distances.detach().cpu()
+    if not costs.isfinite().all():
         return distances.mean()  # for the trainer to find and report
-    matched = match_repeated(-distances.detach().cpu().numpy())
-    rows, columns = (torch.from_numpy(index) for index in matched)
-    return distances[rows, columns].mean()
+    rows, columns = match_repeated(-costs.numpy())
+    return distances[torch.from_numpy(rows), torch.from_numpy(columns)].mean()
 
 
 @MODELS.register_module()
@@ -49,12 +51,17 @@ class MatchingLoss(SoftIoULoss):
             samples, batch.all_labels, self.classes, self.ignore_index
         )
         distances = sample_label_distance(maps, onehot, valid, self.smooth)
-        # A map of ignored pixels only is no label.
-        exists = valid.amax(-1) > 0  # (B, A)
+        # One copy of the whole batch: the assignment is solved on the CPU. A
+        # map of ignored pixels only is no label.
+        costs = distances.detach().cpu()  # (B, M, A)
+        exists = valid.amax(-1).cpu() > 0  # (B, A)
+        present = [mask.nonzero()[:, 0] for mask in exists]
         losses = [
-            matched_distance(own[:, mask])
-            for own, mask in zip(distances, exists, strict=True)
-            if mask.any()
+            matched_distance(own[:, labels], cost[:, labels])
+            for own, cost, labels in zip(
+                distances, costs, present, strict=True
+            )
+            if len(labels)
         ]
         if not losses:
             return 0 * samples.sum()

@@ -8,7 +8,8 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ...utils.errors import UserError
-from .base import BaseLoss, distinct_names, full_precision, masked_mean
+from ...utils.precision import full_precision
+from .base import BaseLoss, distinct_names, masked_mean
 
 
 def label_cross_entropy(

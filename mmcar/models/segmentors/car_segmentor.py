@@ -8,10 +8,11 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ...utils.errors import UserError
+from ...utils.precision import full_precision
 from ..compiling import compile_networks
 from ..data_preprocessor import InputNorm
 from ..decode_heads.car_head import CARState
-from ..losses.base import SampleBatch, SampleLosses, full_precision
+from ..losses.base import SampleBatch, SampleLosses
 from ..losses.pixel import PixelLosses
 from ..parts import build_part
 from .stochastic_segmentor import StochasticSegmentor, complete

@@ -17,7 +17,10 @@ from ...structures import sample_key
 from ...utils.checks import at_least, one_of
 from ...utils.errors import UserError
 from ...utils.finite import POLICIES
-from ..data_preprocessor import with_stochastic_preprocessor
+from ..data_preprocessor import (
+    StochasticDataPreProcessor,
+    with_stochastic_preprocessor,
+)
 from .predicting import attach_predictions
 from .train_batch import TrainBatch
 from .updating import update_networks
@@ -89,6 +92,8 @@ class StochasticSegmentor(BaseSegmentor):
         self.align_corners = align_corners
         self.ignore_index = ignore_index
         self._check_window()
+        if isinstance(self.data_preprocessor, StochasticDataPreProcessor):
+            self.data_preprocessor.expect_labels(num_classes, ignore_index)
 
     @abstractmethod
     def encode(

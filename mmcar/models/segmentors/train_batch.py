@@ -9,7 +9,6 @@ from mmseg.structures import SegDataSample
 from torch import Tensor
 
 from ...structures import label_distribution
-from ...utils.errors import UserError
 
 
 @dataclass
@@ -34,13 +33,6 @@ class TrainBatch:
         #: The drawn label (B, H, W).
         self.label = torch.cat([s.gt_sem_seg.data for s in self.data_samples])
         known = self.label != self.ignore_index
-        unknown = known & (self.label >= self.num_classes)
-        if unknown.any():
-            names = [s.get('img_path', '?') for s in self.data_samples]
-            raise UserError(
-                f'label ids {self.label[unknown].unique().tolist()} are '
-                f'outside the {self.num_classes} classes, in one of {names}.'
-            )
         #: 1 where the drawn label is known (B, 1, H, W).
         self.mask = known[:, None].to(self.image.dtype)
         #: The drawn label as D sees it (B, K, H, W), 0 where it is ignored.
