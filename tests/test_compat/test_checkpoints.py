@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import logging
 import os
 import pickle
 from collections.abc import Callable
@@ -159,7 +160,7 @@ class TestEveryWay:
         runner = SimpleNamespace(
             model=torch.nn.Module(),
             call_hook=lambda *args, **kwargs: None,
-            logger=None,
+            logger=logging.getLogger('test'),
             train_loop=SimpleNamespace(),
         )
         runner.load_checkpoint = functools.partial(
