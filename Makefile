@@ -53,7 +53,7 @@ test-package: setup  ## Build sdist and wheel, train a step from the wheel
 	@$(RUN) .ci/try_package.py
 
 docs: $(VENV)/.mmcar-docs  ## Build the site with guides and API in site/
-	@$(RUN) -m sphinx -W --keep-going -q -b html docs site
+	@$(RUN) -m sphinx -W --keep-going -q -c docs -b html . site
 	@echo 'Open site/index.html'
 
 $(VENV)/.mmcar-docs: $(VENV)/.mmcar-ready

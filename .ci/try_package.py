@@ -32,6 +32,7 @@ train_cfg = dict(
         dict(iters=1, train=['generator', 'discriminator']),
     ]
 )
+val_dataloader = val_evaluator = val_cfg = None
 """
 
 
@@ -48,7 +49,7 @@ def run(*command: object, cwd: Path) -> str:
         stderr=subprocess.STDOUT,
     )
     if result.returncode:
-        print(result.stdout)
+        print(*result.stdout.splitlines()[-30:], sep='\n')
         sys.exit(f'{" ".join(map(str, command))} failed')
     return result.stdout
 
