@@ -15,6 +15,11 @@ import mmcar  # noqa: F401 (registers everything)
 torch.set_num_threads(1)
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker('gpu') and not torch.cuda.is_available():
+        pytest.skip('no GPU here')
+
+
 @pytest.fixture(autouse=True)
 def mmseg_scope():
     if DefaultScope.get_current_instance() is None:
