@@ -49,3 +49,5 @@ napoleon_custom_sections = ['Shape']
 napoleon_use_ivar = True
 html_theme = 'furo'
 html_title = f'mmcar {release}'
+# Pages keep the repository's paths; this leads to the first from the top.
+html_extra_path = ['redirect']
