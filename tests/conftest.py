@@ -19,6 +19,11 @@ hypothesis.settings.register_profile('shared', deadline=None)
 hypothesis.settings.load_profile('shared')
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker('gpu') and not torch.cuda.is_available():
+        pytest.skip('no GPU here')
+
+
 @pytest.fixture(autouse=True)
 def mmseg_scope():
     if DefaultScope.get_current_instance() is None:

@@ -13,6 +13,7 @@ PAGES = [
     ROOT / 'README.md',
     *sorted(ROOT.glob('docs/*.md')),
     *sorted(ROOT.glob('projects/*/README.md')),
+    ROOT / 'configs' / 'car' / 'README.md',
 ]
 
 

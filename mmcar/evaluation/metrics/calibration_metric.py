@@ -55,7 +55,7 @@ class CalibrationMetric(ImageMetric):
     ``seg_logits``; with ``_samples`` at the end, of the sample mean. Every
     annotator's label is one observation of each of its pixels. Where labels
     flip by a table, both labels of a pixel are observations, weighted with
-    their probabilities, and ``offset/<class>`` is the |true - predicted|
+    their probabilities, and ``offset/<class>`` is the ``|true - predicted|``
     probability of each added class (``offset_samples/<class>`` likewise).
     Images and annotators' labels without a labelled pixel are counted, as
     ``calibration_left_out`` and ``calibration_labels_left_out``.

@@ -1,0 +1,1 @@
+from .traps import MakesFile as MakesFile

@@ -1,0 +1,88 @@
+"""Configs by package, and texts of configs told from code."""
+
+from pathlib import Path
+
+import pytest
+from mmengine.config import Config
+from mmengine.hub import get_config
+
+from mmcar.compat import configs
+from mmcar.compat.configs import is_plain_config
+from tests.test_tools.project import ROOT
+
+
+def test_stock_configs_are_found():
+    cfg = get_config('mmseg::unet/unet-s5-d16_fcn_4xb4-40k_hrf-256x256.py')
+    assert cfg.model.type == 'EncoderDecoder'
+    base = Config._get_cfg_path('mmseg::_base_/default_runtime.py', '')
+    assert Path(base[0]).is_file()
+
+
+class TestOwnConfigs:
+    def test_by_name_is_as_by_path(self):
+        by_name = Config.fromfile('mmcar::car/car_lidc.py')
+        by_path = Config.fromfile(ROOT / 'configs/car/car_lidc.py')
+        assert by_name.to_dict() == by_path.to_dict()
+
+    def test_as_base(self, tmp_path):
+        path = tmp_path / 'mine.py'
+        path.write_text(
+            "_base_ = 'mmcar::car/car_lidc.py'\nrandomness = dict(seed=7)\n"
+        )
+        mine = Config.fromfile(path)
+        expected = Config.fromfile(ROOT / 'configs/car/car_lidc.py')
+        expected.randomness.seed = 7
+        assert mine.to_dict() == expected.to_dict()
+
+    def test_of_a_wheel(self, tmp_path, monkeypatch):
+        """A wheel has them inside the package, and no folder beside it."""
+        monkeypatch.setattr(configs, 'PACKAGE', tmp_path / 'mmcar')
+        folder = tmp_path / 'mmcar' / '.mim' / 'configs' / 'car'
+        folder.mkdir(parents=True)
+        (folder / 'car_lidc.py').write_text("mine = 'wheel'\n")
+        cfg = Config.fromfile('mmcar::car/car_lidc.py')
+        assert cfg.mine == 'wheel'
+
+    def test_stock_configs_at_the_top_too(self):
+        cfg = Config.fromfile('mmseg::_base_/models/fcn_unet_s5-d16.py')
+        assert cfg.model.type == 'EncoderDecoder'
+
+    def test_missing(self):
+        with pytest.raises(FileNotFoundError, match=r'mmcar::car/nope\.py'):
+            Config.fromfile('mmcar::car/nope.py')
+
+    def test_out_of_the_folder(self):
+        with pytest.raises(ValueError, match='leads out of'):
+            Config.fromfile('mmcar::../setup.py')
+
+
+class TestPlainConfig:
+    @pytest.mark.parametrize('folder', ['car', 'quickstart'])
+    def test_every_dumped_config_is_plain(self, folder):
+        paths = sorted((ROOT / 'configs' / folder).glob('*.py'))
+        assert paths
+        for path in paths:
+            assert is_plain_config(Config.fromfile(path).pretty_text), path
+
+    @pytest.mark.parametrize(
+        'text',
+        [
+            'import os',
+            'a = 1/0',
+            "a = __import__('os')",
+            'dict = print\na = dict(1)',
+            "a = dict.fromkeys('ab')",
+            'a = [i for i in range(3)]',
+            "a = f'{print(1)}'",
+            'a = lambda: 1',
+            'a = dict(*b)',
+            "_base_ = '/tmp/evil.py'",
+            "a = '{{ $HOME:x }}'",
+            'a = (',
+            'while True: pass',
+            None,
+            b'a = 1',
+        ],
+    )
+    def test_more_than_data(self, text):
+        assert not is_plain_config(text)

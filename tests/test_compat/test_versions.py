@@ -1,0 +1,105 @@
+"""Versions, the stand-in for mmcv.ops, and small differences of stacks."""
+
+import importlib.util
+import subprocess
+import sys
+from types import ModuleType
+
+import mmseg
+import pytest
+import torch
+from mmseg.models import SegDataPreProcessor
+from packaging.version import Version
+
+from mmcar.compat import versions
+
+MMSEG = versions.Requirement('mmseg', '1.2', '2.0', 'pip install mmseg==1.2.2')
+
+
+class TestCheckVersions:
+    @pytest.mark.parametrize('found', ['1.2.0', '1.2.2', '1.4.2'])
+    def test_accepts(self, found):
+        versions.check_version(MMSEG, found)
+
+    @pytest.mark.parametrize('found', ['0.30.0', '1.1.9', '2.0.0'])
+    def test_names_found_needed_and_fix(self, found):
+        with pytest.raises(ImportError) as error:
+            versions.check_version(MMSEG, found)
+        for part in (found, '>= 1.2, < 2.0', 'pip install mmseg==1.2.2'):
+            assert part in str(error.value)
+
+    def test_missing(self, monkeypatch):
+        needed = versions.Requirement('no_such_package', '1', '2', 'pip it')
+        monkeypatch.setattr(versions, 'REQUIREMENTS', (needed,))
+        with pytest.raises(ImportError, match=r'not installed\. Fix: pip it'):
+            versions.check_versions()
+
+    def test_old_package_in_the_way(self, tmp_path):
+        """The whole way: `import mmcar` where an old MMSeg is installed."""
+        package = tmp_path / 'mmseg'
+        package.mkdir()
+        (package / '__init__.py').write_text("__version__ = '0.30.0'\n")
+        script = f'import sys; sys.path.insert(0, {str(tmp_path)!r})\n'
+        result = subprocess.run(
+            [sys.executable, '-c', script + 'import mmcar'],
+            capture_output=True,
+            text=True,
+        )
+        assert result.returncode != 0
+        last = result.stderr.strip().splitlines()[-1]
+        assert 'version 0.30.0 is installed' in last
+        assert 'pip install mmsegmentation==1.2.2' in last
+
+    def test_mmseg_that_refuses_mmcv(self, tmp_path, monkeypatch):
+        (tmp_path / 'refusing.py').write_text('assert False, "mmcv too new"')
+        monkeypatch.syspath_prepend(tmp_path)
+        needed = versions.Requirement('refusing', '1', '2', '')
+        monkeypatch.setattr(versions, 'REQUIREMENTS', (needed,))
+        with pytest.raises(ImportError, match='pip install mmcv-lite'):
+            versions.check_versions()
+
+
+LITE = importlib.util.find_spec('mmcv._ext') is None
+OFFICIAL = Version(mmseg.__version__) < versions.MMSEG_WITHOUT_OPS
+
+
+class TestOps:
+    @pytest.mark.skipif(not (LITE and OFFICIAL), reason='no stand-in here')
+    def test_missing_op_complains_when_used(self):
+        from mmcv.ops import DeformConv2d, point_sample
+
+        assert isinstance(DeformConv2d, type)
+        with pytest.raises(ImportError, match='point_sample needs the comp'):
+            point_sample(torch.zeros(1), torch.zeros(1))
+
+        class Derived(DeformConv2d):
+            pass
+
+        with pytest.raises(ImportError, match='DeformConv2d'):
+            Derived(3, 4, kernel_size=3)
+
+    def test_full_mmcv_stays(self, monkeypatch):
+        real = ModuleType('mmcv.ops')
+        monkeypatch.setitem(sys.modules, 'mmcv.ops', real)
+        monkeypatch.setattr(importlib.util, 'find_spec', lambda name: object())
+        versions.provide_mmcv_ops()
+        assert sys.modules['mmcv.ops'] is real
+
+    def test_import_is_quiet(self):
+        command = 'import mmcar, mmseg.models, mmseg.apis'
+        result = subprocess.run(
+            [sys.executable, '-c', command], capture_output=True, text=True
+        )
+        assert result.returncode == 0, result.stderr
+        assert 'Fail to import' not in result.stderr
+
+
+@pytest.mark.parametrize('swap', [True, False])
+def test_swaps_channels(swap):
+    """By what the installed MMSeg does to an image, not by attribute."""
+    own = SegDataPreProcessor(
+        mean=[0.0] * 3, std=[1.0] * 3, bgr_to_rgb=swap, size=(1, 1)
+    )
+    image = torch.arange(3).view(3, 1, 1)
+    seen = own(dict(inputs=[image]))['inputs'].flatten().tolist()
+    assert (seen == [2, 1, 0]) == swap == versions.swaps_channels(own)

