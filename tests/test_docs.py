@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 import torch
 from mmengine.config import Config
 from mmseg.registry import MODELS
@@ -22,17 +23,39 @@ def code_blocks(path: str) -> list[str]:
     return re.findall(r'```python\n(.*?)```', text, flags=re.DOTALL)
 
 
-def test_a_loss_of_ones_own():
-    source, config = code_blocks('docs/extend.md')[1:3]
-    exec(source, {'__name__': 'my_project'})
-    try:
+@pytest.fixture
+def own_parts():
+    """Blocks of the page that register something; what they registered."""
+    before = dict(MODELS.module_dict)
+    blocks = code_blocks('docs/extend.md')
+    for block in blocks:
+        if 'register_module' in block:
+            exec(block, {'__name__': 'my_project'})
+    yield blocks
+    for name in MODELS.module_dict.keys() - before.keys():
+        MODELS.module_dict.pop(name)
+
+
+def test_parts_of_ones_own(own_parts):
+    """Every model config of the page trains and predicts."""
+    seen = set()
+    for block in own_parts:
+        if not block.startswith('model = '):
+            continue
         scope = {}
-        exec(config, scope)
+        exec(block, scope)
         model = toy_model(**scope['model'])
         logs = model.train_step(toy_batch(), toy_optims(model))
-        assert torch.isfinite(logs['loss_crisp'])
-    finally:
-        MODELS.module_dict.pop('SampleEntropy')
+        assert all(torch.as_tensor(v).isfinite() for v in logs.values())
+        assert model.eval().test_step(toy_batch())[0].pred_samples
+        seen |= logs.keys()
+        seen |= {type(part).__name__ for part in model.modules()}
+    assert {
+        'loss_crisp',
+        'CrossEntropyLoss',
+        'LinearCalibration',
+        'ShiftedLogits',
+    } <= seen
 
 
 MY_CONFIG = """

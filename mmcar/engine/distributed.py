@@ -16,7 +16,7 @@ from ..models.segmentors.updating import NetworkLosses
 from .sync_batch_norm import use_sync_batch_norm_of_any_device
 
 
-def unwrap_model(model: nn.Module) -> nn.Module:
+def unwrap_model(model: nn.Module) -> Any:
     """The model itself, without a distributed wrapper."""
     return model.module if is_model_wrapper(model) else model
 
@@ -68,8 +68,10 @@ class NetworkwiseDistributedDataParallel(nn.Module):
         >>> model_wrapper_cfg = dict(type='NetworkwiseDistributedDataParallel')
     """
 
+    module: Any
+
     def __init__(
-        self, module: nn.Module, find_unused_parameters: bool = False
+        self, module: Any, find_unused_parameters: bool = False
     ) -> None:
         super().__init__()
         self.module = module.to(get_device())

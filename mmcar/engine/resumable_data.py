@@ -7,12 +7,13 @@ resumes anywhere without replaying what came before.
 """
 
 import itertools
-from collections.abc import Iterator, Sized
+from collections.abc import Iterator, Sequence, Sized
 from typing import Any
 
 import torch
 from mmengine.dist import get_dist_info
 from mmseg.registry import DATA_SAMPLERS, DATASETS
+from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from ..utils.errors import UserError
@@ -50,7 +51,8 @@ class ResumableSampler(Sampler):
         self.start = 0
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
-        current, order = -1, range(self.size)
+        current = -1
+        order: Sequence | Tensor = range(self.size)
         first = self.start + self.rank
         for position in itertools.count(first, self.world_size):
             number, offset = divmod(position, self.size)
@@ -78,7 +80,7 @@ class SeededDataset(Dataset):
         seed: Seed of the augmentation.
     """
 
-    def __init__(self, dataset: Dataset | dict, seed: int = 0) -> None:
+    def __init__(self, dataset: Any, seed: int = 0) -> None:
         if isinstance(dataset, dict):
             dataset = DATASETS.build(dataset)
         self.dataset = dataset
@@ -119,10 +121,11 @@ class ResumableDataLoader:
 
     def start_at(self, iteration: int, seed: int) -> None:
         """Choose the first batch and the seed; call it before iterating."""
-        sampler = self.dataloader.sampler
+        sampler: Any = self.dataloader.sampler
+        dataset: Any = self.dataloader.dataset
         joint_batch = self.dataloader.batch_size * sampler.world_size
         sampler.start = iteration * joint_batch
-        sampler.seed = self.dataloader.dataset.seed = seed
+        sampler.seed = dataset.seed = seed
 
     def __iter__(self) -> Iterator[Any]:
         yield from self.dataloader

@@ -47,12 +47,14 @@ class AnyDeviceSyncBatchNorm(_BatchNorm):
     @torch.no_grad()
     def _track(self, mean: Tensor, var: Tensor, count: Tensor) -> None:
         """Move the running statistics, the variance without bias."""
-        if not self.track_running_stats:
-            return
-        self.num_batches_tracked += 1
+        steps = self.num_batches_tracked
+        if self.running_mean is None or self.running_var is None:
+            return  # norms without running statistics
+        assert steps is not None
+        steps += 1
         momentum = self.momentum
         if momentum is None:  # a plain average over all batches
-            momentum = 1 / float(self.num_batches_tracked)
+            momentum = 1 / float(steps)
         self.running_mean.lerp_(mean, momentum)
         self.running_var.lerp_(var * count / (count - 1), momentum)
 
@@ -62,4 +64,4 @@ def use_sync_batch_norm_of_any_device(model: nn.Module) -> None:
     for module in model.modules():
         on_cpu = all(p.device.type == 'cpu' for p in module.parameters())
         if type(module) is nn.SyncBatchNorm and on_cpu:
-            module.__class__ = AnyDeviceSyncBatchNorm
+            module.__class__ = AnyDeviceSyncBatchNorm  # type: ignore

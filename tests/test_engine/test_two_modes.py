@@ -20,7 +20,6 @@ SIZE = 16
 LEFT = (slice(4, 12), slice(1, 7))
 RIGHT = (slice(4, 12), slice(9, 15))
 SHARE = 0.7
-pytestmark = pytest.mark.slow
 
 
 @DATASETS.register_module()
@@ -108,14 +107,14 @@ def calibrated(tmp_path_factory):
     return str(work_dir / 'iter_150.pth')
 
 
-def sampler(work_dir, calibrated, loss_cal, num_samples):
+def sampler(work_dir, calibrated, loss, num_samples):
     phases = [
         dict(iters=0, train=['calibration']),
         dict(iters=450, train=['generator', 'discriminator']),
     ]
     model = dict(
         loss_adv=dict(type='AdversarialLoss', loss_weight=3.0),
-        loss_samples=loss_cal,
+        loss_samples=loss,
         train_cfg=dict(num_samples=num_samples),
     )
     return stage(work_dir, phases, 8, model, calibrated)
@@ -150,6 +149,7 @@ def test_frequencies_are_recovered(tmp_path, calibrated):
     assert pure > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ('loss', 'num_samples'),
     [('CalibrationLoss', 1), ('SampleCrossEntropy', 10)],

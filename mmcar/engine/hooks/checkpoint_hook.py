@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.fileio import LocalBackend, register_backend
@@ -49,6 +49,8 @@ class SafeCheckpointHook(CheckpointHook):
     """
 
     lock: BinaryIO | None = None
+    backend_args: dict | None
+    file_backend: Any
 
     def before_run(self, runner: Runner) -> None:
         """Choose the checkpoint to resume from, if that is asked."""
@@ -58,7 +60,7 @@ class SafeCheckpointHook(CheckpointHook):
         if self.out_dir is not None:
             folder = Path(self.out_dir) / folder.name
         # One process decides for all: they must not resume apart.
-        choice = [None]
+        choice: list[Path | None] = [None]
         if is_main_process():
             choice = [find_resumable_checkpoint(folder, self._template())]
         broadcast_object_list(choice)

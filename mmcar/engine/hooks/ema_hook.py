@@ -84,7 +84,7 @@ class NetworkEMAHook(Hook):
             return
         updates = schedule.num_updates(self.network, runner.iter)
         momentum = self.momentum if updates >= self.begin else 1.0
-        for key, average in self.average.items():
+        for key, average in (self.average or {}).items():
             new = self.current[key].detach()
             # Statistics of a norm are averages already: keep the latest.
             if isinstance(self.current[key], torch.nn.Parameter):

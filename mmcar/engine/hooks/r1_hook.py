@@ -39,9 +39,8 @@ def r1_penalty(
         ]
         logits = discriminator(*inputs, mask)
         grads = torch.autograd.grad(logits.sum(), inputs, create_graph=True)
-        return sum(
-            grad.square().flatten(1).sum(dim=1) for grad in grads
-        ).mean()
+        squares = [grad.square().flatten(1).sum(dim=1) for grad in grads]
+        return torch.stack(squares).sum(0).mean()
 
 
 @HOOKS.register_module()
