@@ -266,5 +266,7 @@ if __name__ == '__main__':
 
     torch.set_num_threads(1)
     if 'RANK' in os.environ:
-        torch.distributed.init_process_group('gloo')
+        if torch.cuda.is_available():
+            torch.cuda.set_device(int(os.environ['LOCAL_RANK']))
+        torch.distributed.init_process_group(os.environ.get('BACKEND', 'gloo'))
     train(**json.loads(sys.argv[1]))

@@ -24,8 +24,8 @@ MODEL = toy_config(
 )
 
 
-def on_two_ranks(arguments):
-    """Train on two gloo processes; their outputs."""
+def on_two_ranks(arguments, **env):
+    """Start a training on two processes, joined by gloo if not told."""
     with socket.socket() as free:
         free.bind(('127.0.0.1', 0))
         port = free.getsockname()[1]
@@ -44,6 +44,7 @@ def on_two_ranks(arguments):
             WORLD_SIZE='2',
             MASTER_ADDR='127.0.0.1',
             MASTER_PORT=str(port),
+            **env,
         )
         for rank in range(2)
     ]
