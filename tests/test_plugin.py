@@ -2,11 +2,20 @@
 
 from pathlib import Path
 
+import mmcv
 import mmseg
+import pytest
+import torch
 from mmengine.config import Config
-from mmseg.apis import inference_model, init_model
+from mmseg.apis import (
+    MMSegInferencer,
+    inference_model,
+    init_model,
+    show_result_pyplot,
+)
 from packaging.version import Version
 
+from mmcar.datasets import LIDCDataset
 from tests.test_tools.project import ROOT, run, tiny_settings, write_data
 
 MIM = Path(mmseg.__file__).parent / '.mim'
@@ -68,6 +77,33 @@ def test_trains_and_tests_a_car_model(tmp_path):
     tested = run(TOOLS / 'test.py', config, checkpoint, cwd=tmp_path)
     assert tested.returncode == 0, tested.stderr
     assert 'GED_3' in tested.stdout + tested.stderr
+
+
+def test_mmseg_inferencer_and_its_figure(tmp_path):
+    """Paths and arrays; an image of 16 bits must not be clipped."""
+    write_data(tmp_path, images=1, size=64)
+    config = ROOT / 'configs' / 'quickstart' / 'car_lidc-shapes.py'
+    model = init_model(str(config), device='cpu')
+    meta = dict(dataset_meta=LIDCDataset.METAINFO)
+    checkpoint = tmp_path / 'model.pth'
+    torch.save(dict(state_dict=model.state_dict(), meta=meta), checkpoint)
+    inferencer = MMSegInferencer(str(config), str(checkpoint), device='cpu')
+    image = tmp_path / 'images/val/0.png'
+    array = mmcv.imread(str(image))
+    for given in (str(image), array):
+        found = inferencer(given, return_datasamples=True)
+        assert found.pred_samples.data.shape == (16, 64, 64)
+    deep = tmp_path / 'deep.png'
+    mmcv.imwrite(array.astype('uint16') * 200, str(deep))
+    with pytest.raises(ValueError, match='uint16'):
+        inferencer(str(deep))
+    model = init_model(str(config), str(checkpoint), device='cpu')
+    result = inference_model(model, str(image))
+    drawn = tmp_path / 'drawn.png'
+    show_result_pyplot(
+        model, str(image), result, show=False, out_file=str(drawn)
+    )
+    assert drawn.stat().st_size > 1000
 
 
 def test_mmseg_inference_on_an_image_without_labels(tmp_path):

@@ -1,6 +1,6 @@
 """What today's torch and an ops-free mmcv need to run MMSegmentation.
 
-``import mmcar`` calls `setup`, which does five things and nothing else:
+``import mmcar`` calls `setup`, which does six things and nothing else:
 
 1. `check_versions`: says what is missing or too old or new, and the fix.
 2. `provide_mmcv_ops`: official MMSeg imports ``mmcv.ops``, which mmcv-lite
@@ -9,10 +9,12 @@
 4. `find_own_configs`: so are ``mmcar::`` configs, from wheel and clone.
 5. `load_checkpoints_safely`: MMEngine's checkpoints load with torch's safe
    loader, and a file that would run code is refused.
+6. `let_inferencers_load_images`: ``MMSegInferencer`` takes our pipelines.
 """
 
 from .checkpoints import load_checkpoints_safely
 from .configs import find_own_configs, find_stock_configs
+from .inferencers import let_inferencers_load_images
 from .versions import (
     MissingPackageError,
     check_versions,
@@ -30,3 +32,4 @@ def setup() -> None:
     find_stock_configs()
     find_own_configs()
     load_checkpoints_safely()
+    let_inferencers_load_images()

@@ -40,10 +40,19 @@ class LoadCheckedImage(BaseTransform):
         self.backend_args = backend_args
 
     def transform(self, results: dict) -> dict:
-        """Add the image (H, W, C), or (H, W) if grey."""
-        image = read_image(
-            results['img_path'], self.color_type, self.backend_args
-        )
+        """Add the image (H, W, C), or (H, W) if grey.
+
+        MMSeg's inferencer hands over a path or an array in place of a dict.
+        """
+        if isinstance(results, str):
+            results = {'img_path': results}
+        elif isinstance(results, np.ndarray):
+            results = {'img': results}
+        image = results.get('img')
+        if image is None:
+            image = read_image(
+                results['img_path'], self.color_type, self.backend_args
+            )
         results['img'] = image
         if image.dtype != np.uint8:
             results[RAW_DTYPE] = image.dtype.name
