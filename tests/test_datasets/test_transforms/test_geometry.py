@@ -154,10 +154,12 @@ def test_centre_crop_does_not_look_at_labels(size):
 def test_lidc_is_cropped_at_the_centre_and_shapes_at_the_lesion():
     def crops(name):
         cfg = Config.fromfile(ROOT / 'configs' / name)
-        loaders = (cfg.train_dataloader, cfg.val_dataloader)
-        loaders += (cfg.test_dataloader,)
-        steps = [s.type for l in loaders for s in l.dataset.pipeline]
-        return {step for step in steps if 'Crop' in step}
+        return {
+            step.type
+            for split in ('train', 'val', 'test')
+            for step in cfg[f'{split}_dataloader'].dataset.pipeline
+            if 'Crop' in step.type
+        }
 
     assert crops('car/car_lidc.py') == {'CenterCropAll'}
     assert crops('car/car_lidc_authors.py') == {'CenterCropAll'}
