@@ -75,16 +75,15 @@ def test_learning_rates_of_the_authors_code(name, epoch):
 def test_cityscapes_of_the_authors_code():
     cfg = load(f'{CITYSCAPES}_authors')
     train, val, test = (
-        cfg[f'{split}_dataloader'].dataset for split in ('train', 'val', 'test')
+        cfg[f'{split}_dataloader'].dataset
+        for split in ('train', 'val', 'test')
     )
     held_out = ['darmstadt', 'monchengladbach', 'ulm']
     assert train.filter_cfg.without_cities == held_out
     assert val.filter_cfg.cities == held_out
     assert val.data_prefix == train.data_prefix
     assert 'filter_cfg' not in test  # the paper's validation set
-    (resize,) = (
-        t for t in train.pipeline if t.type == 'RandomChoiceResize'
-    )
+    (resize,) = (t for t in train.pipeline if t.type == 'RandomChoiceResize')
     (crop, _) = (t for t in train.pipeline if t.type == 'RandomCrop')
     side = int(0.85 * 256)
     assert crop.crop_size == (side, side)

@@ -65,7 +65,7 @@ class R1Hook(Hook):
         output: What the gradient is taken of: D's 'logit', as R1 was
             proposed, or its 'probability', as in the authors' code. With p
             for the probability the latter is (p (1 - p))^2 times the former:
-            16 times weaker where D is undecided, 600 times at p = 0.96.
+            16 times weaker where D is undecided, 600 times at p = 0.957.
     """
 
     def __init__(

@@ -1,5 +1,6 @@
 """The generator of the authors' published code, smaller than the paper's."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import torch
@@ -98,7 +99,7 @@ class AuthorsUNet(BaseGenerator):
         widths = [in_channels + num_classes, a, b, c, d]
         self.down = nn.ModuleList(
             _block(nn.Conv2d(i, o, 3, stride=2, padding=1), dropout)
-            for i, o in zip(widths[:-1], widths[1:], strict=True)
+            for i, o in pairwise(widths)
         )
         # All but the first see a skip connection beside what comes from below.
         self.up = nn.ModuleList(

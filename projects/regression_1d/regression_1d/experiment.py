@@ -108,7 +108,9 @@ def run_experiment(
     """
     out.mkdir(parents=True, exist_ok=True)
     runs = grid(**QUICK_GRID) if quick else grid()
-    changes = (QUICK_SETTINGS if quick else {}) | (NOTEBOOK if notebook else {})
+    changes = (QUICK_SETTINGS if quick else {}) | (
+        NOTEBOOK if notebook else {}
+    )
     settings = Settings(seed=seed, **changes)
     trained, taken = train_with_progress(
         runs, settings, f'{len(runs)} runs at once'

@@ -84,6 +84,7 @@ def test_both_likelihoods_are_recorded():
 
 def test_f_with_relus():
     trainer = Trainer(RUNS[:1], AS_THERE)
+    assert NOTEBOOK['hidden'] == 64
     assert trainer.calibration.slope == 0
     assert trainer.generator.slope == trainer.discriminator.slope == 0.01
 

@@ -61,9 +61,7 @@ def test_on_the_probability_it_is_weaker_where_d_is_sure():
     )
 
 
-@pytest.mark.parametrize(
-    ('probability', 'factor'), [(0.5, 16), (0.9574, 600)]
-)
+@pytest.mark.parametrize(('probability', 'factor'), [(0.5, 16), (0.9574, 600)])
 def test_how_much_weaker(probability, factor):
     def judge(image, label, mask=None):
         change = (image + label).sum((1, 2, 3))
