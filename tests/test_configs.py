@@ -57,6 +57,8 @@ def build_model(cfg: Config) -> torch.nn.Module:
     if model.type == 'CARSegmentor':
         model.train_cfg.num_samples = min(model.train_cfg.num_samples, 2)
         model.test_cfg.num_samples = 2
+    if 'image_size' in (model.get('discriminator') or {}):
+        model.discriminator.image_size = (32, 32)
     return MODELS.build(model)
 
 

@@ -1,5 +1,13 @@
+# cVAE-GAN with the ELBO: a prior on the latent code, and no F.
 _base_ = './cvae-gan-cal_lidc.py'
 model = dict(
+    decode_head=dict(
+        calibration=dict(_delete_=True, type='UniformCalibration')
+    ),
     loss_samples=[dict(type='ELBOLoss', beta=1, loss_weight=5.0)],
     train_cfg=dict(num_samples=1),
 )
+optim_wrapper = dict(calibration=None)
+train_cfg = dict(phases=[_base_.stage_2])
+val_evaluator = _base_.sample_metrics
+test_evaluator = val_evaluator

@@ -5,6 +5,7 @@ from .cityscapes24 import Cityscapes24Dataset
 from .lidc import LIDCDataset
 from .multi_annotator import MultiAnnotatorDataset
 from .transforms import (
+    CenterCropAll,
     LesionCenteredCrop,
     LoadBlackBoxProbs,
     LoadCheckedImage,
@@ -19,6 +20,7 @@ from .transforms import (
 
 __all__ = [
     'CamVidFlipsDataset',
+    'CenterCropAll',
     'Cityscapes24Dataset',
     'LIDCDataset',
     'LesionCenteredCrop',

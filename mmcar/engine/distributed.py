@@ -98,8 +98,9 @@ class NetworkwiseDistributedDataParallel(nn.Module):
     ) -> dict[str, Tensor]:
         """Train the networks whose optimisers are given."""
         log = self.module.train_step(data, optim_wrapper, self.learners)
-        networks = self.module.networks()
-        average_statistics(networks[name] for name, _ in optim_wrapper.items())
+        # Those that learn, and an F whose norms move while G learns.
+        networks = self.module.networks().values()
+        average_statistics(n for n in networks if n.training)
         return log
 
     def val_step(self, data: Any) -> list:

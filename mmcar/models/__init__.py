@@ -2,22 +2,27 @@
 
 from .black_boxes import BlackBox, CachedBlackBox
 from .calibration_nets import (
+    AuthorsConvCalibration,
     BaseCalibration,
     ConvCalibration,
     FlippedDecision,
     KnownDistribution,
     MMSegCalibration,
     SegNetCalibration,
+    UniformCalibration,
+    VGGCalibration,
 )
 from .data_preprocessor import StochasticDataPreProcessor
 from .decode_heads import CARHead
 from .discriminators import (
+    AuthorsDiscriminator,
     BaseDiscriminator,
     DCGANDiscriminator,
     PatchDiscriminator,
 )
 from .generators import (
     ArgmaxSampler,
+    AuthorsUNet,
     BaseGenerator,
     GeneratorOutput,
     GumbelSampler,
@@ -44,6 +49,9 @@ from .segmentors import CARSegmentor, StochasticSegmentor, TrainBatch
 __all__ = [
     'AdversarialLoss',
     'ArgmaxSampler',
+    'AuthorsConvCalibration',
+    'AuthorsDiscriminator',
+    'AuthorsUNet',
     'BaseCalibration',
     'BaseDiscriminator',
     'BaseGenerator',
@@ -79,4 +87,6 @@ __all__ = [
     'StochasticSegmentor',
     'TrainBatch',
     'TunedSampler',
+    'UniformCalibration',
+    'VGGCalibration',
 ]

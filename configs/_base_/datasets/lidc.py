@@ -1,7 +1,7 @@
 # The 180x180 crops of the Hierarchical Probabilistic U-Net, as they unpack.
 _base_ = './lidc_shapes.py'
 lidc = dict(data_root='data/lidc_crops')
-crop = dict(type='LesionCenteredCrop', crop_size=128)
+crop = dict(type='CenterCropAll', crop_size=128)
 train_pipeline = [*_base_.load, crop, _base_.mirror, _base_.pack]
 test_pipeline = [*_base_.load_all, crop, _base_.pack]
 train_files, val_files, test_files = (

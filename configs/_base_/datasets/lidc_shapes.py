@@ -20,9 +20,9 @@ test_dataloader = dict(
     batch_size=32,
     dataset=dict(lidc, data_prefix=test_files, pipeline=test_pipeline),
 )
-val_evaluator = [
+sample_metrics = [
     dict(type='GEDMetric', num_samples=(16,), classes=(1,), absent='one'),
     dict(type='HMIoUMetric', num_samples=(16,), classes=(1,), absent='one'),
-    dict(type='CalibrationMetric'),
 ]
+val_evaluator = [*sample_metrics, dict(type='CalibrationMetric')]
 test_evaluator = val_evaluator

@@ -15,19 +15,35 @@ SPLITS = ('train', 'val', 'test')
 SETTINGS = 'settings.json'
 
 
-def split_patients(patients: Sequence[str], seed: int) -> dict[str, str]:
-    """Shuffle patients and deal them out: 14 train, 3 val, 3 test of 20.
+def split_patients(
+    patients: Sequence[str],
+    seed: int,
+    percent: Sequence[int] = (70, 15, 15),
+) -> dict[str, str]:
+    """Shuffle patients and deal them out to train, val and test.
 
     Args:
         patients: Their names.
         seed: Of the shuffle.
+        percent: Shares of train, val and test, in steps of 5 %.
 
     Returns:
         The split of each patient, in shuffled order: the first N patients
         are divided in the same proportions, whatever N.
+
+    Raises:
+        UserError: The shares are no such shares.
     """
+    steps = all(share > 0 and share % 5 == 0 for share in percent)
+    if len(percent) != 3 or sum(percent) != 100 or not steps:
+        raise UserError(
+            f'split {":".join(map(str, percent))}: expected the shares of '
+            'train, val and test in steps of 5 that add up to 100, as in '
+            '70:15:15'
+        )
     order = np.random.default_rng(seed).permutation(sorted(patients))
-    deal = ['train'] * 14 + ['val'] * 3 + ['test'] * 3
+    shares = zip(SPLITS, percent, strict=True)
+    deal = [split for split, share in shares for _ in range(share // 5)]
     # Spread over the round, so that few patients fill every split.
     deal = [deal[i * 7 % 20] for i in range(20)]
     return {str(p): deal[i % 20] for i, p in enumerate(order)}

@@ -2,11 +2,17 @@
 
 from .class_flips import RandomClassFlips
 from .formatting import PackStochasticInputs
-from .geometry import LesionCenteredCrop, PadAll, ResizeOriginal
+from .geometry import (
+    CenterCropAll,
+    LesionCenteredCrop,
+    PadAll,
+    ResizeOriginal,
+)
 from .intensity import NormalizePercentiles, WindowIntensity
 from .loading import LoadBlackBoxProbs, LoadCheckedImage, LoadMultiAnnotations
 
 __all__ = [
+    'CenterCropAll',
     'LesionCenteredCrop',
     'LoadBlackBoxProbs',
     'LoadCheckedImage',

@@ -17,14 +17,60 @@ def _label_keys(results: dict) -> list[str]:
 
 
 @TRANSFORMS.register_module()
-class LesionCenteredCrop(BaseTransform):
-    """Crop around what the annotators marked.
+class CenterCropAll(BaseTransform):
+    """Crop the centre; unlike mmcv's ``CenterCrop``, of every label map.
+
+    Modified keys: ``img``, ``img_shape``, ``ori_shape`` and every key in
+    ``seg_fields``.
+
+    Args:
+        crop_size: Height and width.
+    """
+
+    def __init__(self, crop_size: int | tuple[int, int]) -> None:
+        if isinstance(crop_size, int):
+            crop_size = (crop_size, crop_size)
+        self.crop_size = tuple(crop_size)
+
+    def transform(self, results: dict) -> dict:
+        """Crop image, label maps and cached predictions alike."""
+        size = results['img'].shape[:2]
+        if any(s < c for s, c in zip(size, self.crop_size, strict=True)):
+            raise UserError(
+                f'{results.get("img_path", "image")}: {size} pixels, smaller '
+                f'than the crop {self.crop_size}; pad it first or crop less'
+            )
+        window = tuple(
+            slice(start, start + crop)
+            for start, crop in zip(
+                self._corner(results, size), self.crop_size, strict=True
+            )
+        )
+        for key in ['img', *results.get('seg_fields', [])]:
+            results[key] = np.ascontiguousarray(results[key][window])
+        # Predictions are resized to ``ori_shape``: the crop is the image now.
+        results['img_shape'] = results['ori_shape'] = self.crop_size
+        return results
+
+    def _corner(self, results: dict, size: tuple[int, int]) -> list[int]:
+        """First row and first column of the crop."""
+        return [
+            (length - crop) // 2
+            for length, crop in zip(size, self.crop_size, strict=True)
+        ]
+
+
+@TRANSFORMS.register_module()
+class LesionCenteredCrop(CenterCropAll):
+    """Crop around what the annotators marked: for making a data set.
+
+    The labels decide what a model gets to see, at test time too. That is
+    part of the definition of the LIDC shapes; no method that is compared
+    with others on images of its own may use it. See :class:`CenterCropAll`.
 
     The crop's centre is that of the box around all foreground pixels of all
     loaded maps, or the image's where nobody marked any; it is moved as far
     as needed to lie inside the image.
-
-    Modified keys: ``img``, ``img_shape`` and every key in ``seg_fields``.
 
     Args:
         crop_size: Height and width.
@@ -38,43 +84,23 @@ class LesionCenteredCrop(BaseTransform):
         background: int = 0,
         ignore_index: int = 255,
     ) -> None:
-        if isinstance(crop_size, int):
-            crop_size = (crop_size, crop_size)
-        self.crop_size = tuple(crop_size)
+        super().__init__(crop_size)
         self.background = background
         self.ignore_index = ignore_index
 
-    def transform(self, results: dict) -> dict:
-        """Crop image, label maps and cached predictions alike."""
-        size = results['img'].shape[:2]
-        if any(s < c for s, c in zip(size, self.crop_size, strict=True)):
-            raise UserError(
-                f'{results.get("img_path", "image")}: {size} pixels, smaller '
-                f'than the crop {self.crop_size}; pad it first or crop less'
-            )
+    def _corner(self, results: dict, size: tuple[int, int]) -> list[int]:
         lesion = np.zeros(size, bool)
         for key in _label_keys(results):
             label = results[key]
             lesion |= (label != self.background) & (label != self.ignore_index)
-        window = tuple(
-            self._span(lesion.any(1 - axis), crop)
-            for axis, crop in enumerate(self.crop_size)
-        )
-        for key in ['img', *results.get('seg_fields', [])]:
-            results[key] = np.ascontiguousarray(results[key][window])
-        # Predictions are resized to ``ori_shape``: the crop is the image now.
-        results['img_shape'] = results['ori_shape'] = self.crop_size
-        return results
-
-    @staticmethod
-    def _span(marked: np.ndarray, crop: int) -> slice:
-        inside = np.flatnonzero(marked)
-        if inside.size:
+        if not lesion.any():
+            return super()._corner(results, size)
+        corner = []
+        for axis, crop in enumerate(self.crop_size):
+            inside = np.flatnonzero(lesion.any(1 - axis))
             start = (inside[0] + inside[-1] + 1 - crop) // 2
-        else:
-            start = (len(marked) - crop) // 2
-        start = int(np.clip(start, 0, len(marked) - crop))
-        return slice(start, start + crop)
+            corner.append(int(np.clip(start, 0, size[axis] - crop)))
+        return corner
 
 
 @TRANSFORMS.register_module()

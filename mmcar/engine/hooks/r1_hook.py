@@ -8,9 +8,12 @@ from mmengine.runner import Runner
 from mmseg.registry import HOOKS
 from torch import Tensor, nn
 
+from ...utils.checks import one_of
 from ...utils.errors import UserError
 from ...utils.precision import full_precision
 from ..distributed import unwrap_model
+
+OUTPUTS = ('logit', 'probability')
 
 
 def r1_penalty(
@@ -18,27 +21,32 @@ def r1_penalty(
     image: Tensor,
     real: Tensor,
     mask: Tensor | None = None,
+    output: str = 'logit',
 ) -> Tensor:
-    """Mean squared norm of the gradient of D's logits at real inputs.
+    """Mean squared norm of the gradient of D's output at real inputs.
 
     Args:
         discriminator: D.
         image: Images (B, C, H, W).
         real: One-hot label maps (B, K, H, W).
         mask: 1 where the labels are known (B, 1, H, W); None for all.
+        output: 'logit' or 'probability', see :class:`R1Hook`.
 
     Returns:
         Scalar: mean over the batch of ``||d D(x, y) / d (x, y)||^2``. D's
         input is image *and* label map, and so is what the gradient is taken
-        with respect to. The logits of a patch discriminator are summed.
+        with respect to. The outputs of a patch discriminator are summed.
     """
+    one_of(OUTPUTS, output=output)
     with full_precision(image), torch.enable_grad():
         inputs = [
             tensor.detach().float().requires_grad_(True)
             for tensor in (image, real)
         ]
-        logits = discriminator(*inputs, mask)
-        grads = torch.autograd.grad(logits.sum(), inputs, create_graph=True)
+        judged = discriminator(*inputs, mask)
+        if output == 'probability':
+            judged = judged.sigmoid()
+        grads = torch.autograd.grad(judged.sum(), inputs, create_graph=True)
         squares = [grad.square().flatten(1).sum(dim=1) for grad in grads]
         return torch.stack(squares).sum(0).mean()
 
@@ -54,15 +62,23 @@ class R1Hook(Hook):
         weight: Weight of the penalty.
         interval: Lazy regularisation: the penalty is computed at every
             ``interval``-th update of D only, ``interval`` times as heavy.
+        output: What the gradient is taken of: D's 'logit', as R1 was
+            proposed, or its 'probability', as in the authors' code. With p
+            for the probability the latter is (p (1 - p))^2 times the former:
+            16 times weaker where D is undecided, 600 times at p = 0.957.
     """
 
-    def __init__(self, weight: float = 10.0, interval: int = 1) -> None:
+    def __init__(
+        self, weight: float = 10.0, interval: int = 1, output: str = 'logit'
+    ) -> None:
         if weight < 0:
             raise UserError(f'R1Hook.weight must be >= 0, got {weight}.')
         if interval < 1:
             raise UserError(f'R1Hook.interval must be >= 1, got {interval}.')
+        one_of(OUTPUTS, output=output)
         self.weight = weight
         self.interval = interval
+        self.output = output
 
     def before_train(self, runner: Runner) -> None:
         """Offer the penalty to the model."""
@@ -88,5 +104,5 @@ class R1Hook(Hook):
         schedule = runner.train_loop.schedule
         if schedule.num_updates('discriminator', runner.iter) % self.interval:
             return {}
-        penalty = r1_penalty(discriminator, image, real, mask)
+        penalty = r1_penalty(discriminator, image, real, mask, self.output)
         return dict(loss_r1=self.weight * self.interval * penalty)

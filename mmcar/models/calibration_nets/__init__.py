@@ -1,17 +1,22 @@
 """Calibration nets F: image (and the black box's output) -> class logits."""
 
+from .authors import AuthorsConvCalibration, VGGCalibration
 from .base import BaseCalibration
 from .conv import ConvCalibration
 from .flipped_decision import FlippedDecision
 from .known_distribution import KnownDistribution
 from .mmseg_net import MMSegCalibration
 from .segnet import SegNetCalibration
+from .uniform import UniformCalibration
 
 __all__ = [
+    'AuthorsConvCalibration',
     'BaseCalibration',
     'ConvCalibration',
     'FlippedDecision',
     'KnownDistribution',
     'MMSegCalibration',
     'SegNetCalibration',
+    'UniformCalibration',
+    'VGGCalibration',
 ]

@@ -45,12 +45,23 @@ class BaseDiscriminator(BaseModule):
         self.min_size = 2**depth
         # One convolution over [image, label map], written as a sum: several
         # samples of an image share the first part.
-        self.conv_image = nn.Conv2d(in_channels, base_channels, 4, 2, 1)
-        self.conv_label = nn.Conv2d(
-            num_classes, base_channels, 4, 2, 1, bias=False
+        self.conv_image = self._first_conv(in_channels, base_channels)
+        self.conv_label = self._first_conv(num_classes, base_channels)
+        self.conv_label.register_parameter('bias', None)  # one is enough
+        self.blocks, self.out_channels = self._build_blocks(
+            base_channels, depth
         )
+
+    def _first_conv(self, in_channels: int, out_channels: int) -> nn.Conv2d:
+        """Build the convolution that sees the input, or a part of it."""
+        return nn.Conv2d(in_channels, out_channels, 4, 2, 1)
+
+    def _build_blocks(
+        self, base_channels: int, depth: int
+    ) -> tuple[nn.Module, int]:
+        """Build what follows, and say how many channels come out of it."""
         widths = [base_channels * 2**level for level in range(depth)]
-        self.blocks = nn.Sequential(
+        blocks = nn.Sequential(
             *(
                 ConvModule(
                     i,
@@ -63,7 +74,7 @@ class BaseDiscriminator(BaseModule):
                 for i, o in pairwise(widths)
             )
         )
-        self.out_channels = widths[-1]
+        return blocks, widths[-1]
 
     @abstractmethod
     def classify(self, features: Tensor) -> Tensor:

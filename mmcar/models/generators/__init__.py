@@ -1,5 +1,6 @@
 """Generators: image, F's log-probabilities and noise -> label maps."""
 
+from .authors_unet import AuthorsUNet
 from .base import BaseGenerator, GeneratorOutput
 from .baselines import ArgmaxSampler, IndependentPixelSampler
 from .gumbel_sampler import GumbelSampler
@@ -9,6 +10,7 @@ from .tuned_sampler import TunedSampler
 
 __all__ = [
     'ArgmaxSampler',
+    'AuthorsUNet',
     'BaseGenerator',
     'GeneratorOutput',
     'GumbelSampler',

@@ -1,5 +1,7 @@
 """The generator of the cVAE-GAN experiments."""
 
+from typing import Any
+
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
@@ -11,9 +13,20 @@ class LatentUNet(RefinementUNet):
     """The cVAE-GAN version: noise becomes a latent code of the image.
 
     The encoder ends in a mean and a standard deviation per image, and
-    ``mean + std * eps`` takes the place of eps. Arguments are those of
-    :class:`RefinementUNet`.
+    ``mean + std * eps`` takes the place of eps.
+
+    Args:
+        reparameterize: Whether gradients of the samples reach mean and
+            standard deviation. False draws the code without a gradient, as in
+            the authors' code: then only a loss of the posterior itself, such
+            as the prior of the ELBO, shapes them. With several GPUs and no
+            such loss, set ``model_wrapper_cfg.find_unused_parameters``.
+        kwargs: Arguments of :class:`RefinementUNet`.
     """
+
+    def __init__(self, reparameterize: bool = True, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.reparameterize = reparameterize
 
     def _build_code(self, channels: int, noise_size: int) -> nn.Module:
         return nn.Linear(channels, 2 * noise_size)
@@ -31,4 +44,5 @@ class LatentUNet(RefinementUNet):
         return features.mean, features.logvar
 
     def _latent(self, features: UNetFeatures, z: Tensor) -> Tensor:
-        return features.mean + (0.5 * features.logvar).exp() * z
+        code = features.mean + (0.5 * features.logvar).exp() * z
+        return code if self.reparameterize else code.detach()

@@ -7,6 +7,7 @@ from ...utils.checks import one_of
 from ...utils.errors import UserError
 from .base import BaseLoss, SampleBatch, keep_from_zero, masked_mean
 
+FLOORS = ('mix', 'clamp')
 DIVERGENCES = ('reverse_kl', 'forward_kl', 'js', 'squared_error')
 
 
@@ -19,6 +20,7 @@ def pixel_divergence(
     target_probs: Tensor,
     divergence: str = 'reverse_kl',
     eps: float = 1e-3,
+    floor: str = 'mix',
 ) -> Tensor:
     """Divergence of the sample mean from the target at every pixel.
 
@@ -32,15 +34,19 @@ def pixel_divergence(
         target_probs: (B, K, ...).
         divergence: One of ``DIVERGENCES``.
         eps: Both arguments are kept this far away from zero.
+        floor: How, see :class:`CalibrationLoss`.
 
     Returns:
         (B, ...), summed over classes.
     """
     one_of(DIVERGENCES, divergence=divergence)
+    one_of(FLOORS, floor=floor)
     if divergence == 'squared_error':
         return 0.5 * (mean - target_probs).square().sum(1)
-    p = keep_from_zero(mean, eps)
-    q = keep_from_zero(target_probs, eps)
+    if floor == 'mix':
+        p, q = (keep_from_zero(x, eps) for x in (mean, target_probs))
+    else:
+        p, q = (x.clamp(eps, 1 - eps) for x in (mean, target_probs))
     if divergence == 'reverse_kl':
         return _kl(p, q)
     if divergence == 'forward_kl':
@@ -55,6 +61,7 @@ def calibration_loss(
     divergence: str = 'reverse_kl',
     mask: Tensor | None = None,
     eps: float = 1e-3,
+    floor: str = 'mix',
 ) -> Tensor:
     """Mean over the unmasked pixels of `pixel_divergence`.
 
@@ -64,8 +71,9 @@ def calibration_loss(
         divergence: One of ``DIVERGENCES``.
         mask: (B, ...) bool, True where pixels count; None for all.
         eps: Both arguments are kept this far away from zero.
+        floor: How, see :class:`CalibrationLoss`.
     """
-    values = pixel_divergence(mean, target_probs, divergence, eps)
+    values = pixel_divergence(mean, target_probs, divergence, eps, floor)
     return masked_mean(values, mask)
 
 
@@ -85,6 +93,12 @@ class CalibrationLoss(BaseLoss):
             estimated from the same samples leaves an unbiased estimate of
             the error of the expected sample. It assumes *independent* noise:
             the mean over low-discrepancy noise has less variance already.
+        floor: How probabilities are kept from zero. 'mix': by mixing in the
+            uniform distribution, which leaves a gradient everywhere. 'clamp':
+            to [eps, 1 - eps], as in the authors' code; where the sample mean
+            has collapsed to 0 or 1 there is no gradient.
+        count_ignored: Divide the sum by the number of all pixels, as in the
+            authors' code, not by that of the labelled ones.
         loss_name: Name in the log.
     """
 
@@ -98,10 +112,13 @@ class CalibrationLoss(BaseLoss):
         loss_weight: float = 5.0,
         ignore_index: int = 255,
         unbiased: bool = False,
+        floor: str = 'mix',
+        count_ignored: bool = False,
         loss_name: str | None = None,
     ) -> None:
         super().__init__(loss_weight, ignore_index, loss_name)
         one_of(DIVERGENCES, divergence=divergence)
+        one_of(FLOORS, floor=floor)
         if unbiased and divergence != 'squared_error':
             raise UserError(
                 f"unbiased=True needs divergence='squared_error', not "
@@ -109,6 +126,8 @@ class CalibrationLoss(BaseLoss):
             )
         self.divergence = divergence
         self.eps = eps
+        self.floor = floor
+        self.count_ignored = count_ignored
         self.unbiased = unbiased
         if unbiased:
             self.needs = frozenset(('log_probs', 'samples'))
@@ -122,6 +141,7 @@ class CalibrationLoss(BaseLoss):
             self.divergence,
             mask,
             self.eps,
+            self.floor,
         )
         if self.unbiased:
             samples = batch.require('samples', self)
@@ -132,4 +152,6 @@ class CalibrationLoss(BaseLoss):
                 )
             variance = samples.var(0).sum(1) / len(samples)  # (B, H, W)
             loss = loss - 0.5 * masked_mean(variance, mask)
+        if self.count_ignored:
+            loss = loss * mask.float().mean()
         return self.loss_weight * loss

@@ -18,7 +18,12 @@ from ..parts import build_part
 from .stochastic_segmentor import StochasticSegmentor, complete
 from .train_batch import TrainBatch
 
-TRAIN_CFG = dict(num_samples=20, samples_per_chunk=None, soft_labels=False)
+TRAIN_CFG = dict(
+    num_samples=20,
+    samples_per_chunk=None,
+    soft_labels=False,
+    calibration_in_train_mode=False,
+)
 
 
 @dataclass
@@ -50,7 +55,9 @@ class CARSegmentor(StochasticSegmentor):
         train_cfg: ``num_samples`` M per image, ``samples_per_chunk`` (memory
             of one chunk only, with the gradients of all M; not for a G with
             batch norm), ``soft_labels`` (F learns the mean of all
-            annotators, not one drawn label).
+            annotators, not one drawn label), ``calibration_in_train_mode``
+            (while G learns, F's dropout is active and its norms take the
+            statistics of the batch, as in the authors' code; else F is fixed).
         test_cfg: See :class:`StochasticSegmentor`.
         nonfinite: See :class:`StochasticSegmentor`.
         compile: Names of networks to hand to ``torch.compile``.
@@ -218,6 +225,9 @@ class CARSegmentor(StochasticSegmentor):
             or 'log_probs' in self.loss_samples.needs
         )
         if batch.log_probs is None and needed:
+            calibration = self.decode_head.calibration
+            if calibration and self.train_cfg['calibration_in_train_mode']:
+                calibration.train()
             with torch.no_grad():
                 batch.log_probs = self.decode_head.calibrate(
                     batch.image, batch.data_samples

@@ -174,8 +174,8 @@ SUITE = tuple(row for table in TABLES.values() for row in table.rows)
 F_FROM = {
     'lidc-shapes/ct': 'ct_recipe',
     'lidc-shapes/ct_tuned': 'ct_recipe',
-    'lidc-shapes/ct_cvae-gan': 'ct_recipe',
     'lidc-shapes/ct_cvae-gan-cal': 'ct_recipe',
+    'lidc-shapes/ct_cvae-gan-cal_no-gradient': 'ct_recipe',
     'camvid/recipe': 'calibration',
     'camvid/faithful': 'calibration',
     'camvid/cgan-ce': 'calibration',

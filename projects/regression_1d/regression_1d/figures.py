@@ -42,13 +42,16 @@ def save_figures(trained: Trained, folder: Path) -> list[Path]:
     return paths
 
 
-def _plot_quartiles(ax: Axes, trained: Trained, select: Tensor) -> None:
+def _plot_quartiles(
+    ax: Axes, trained: Trained, select: Tensor, runs: bool = False
+) -> None:
     """Median and quartiles of the selected runs, with and without L_cal.
 
     Args:
         ax: Where to draw.
         trained: All runs.
         select: (R,) bool.
+        runs: Whether to draw every single run as well.
     """
     calibrated = torch.tensor([run.calibrated for run in trained.runs])
     for kind in (False, True):
@@ -56,6 +59,10 @@ def _plot_quartiles(ax: Axes, trained: Trained, select: Tensor) -> None:
         low, middle, high = torch.quantile(
             values, torch.tensor([0.25, 0.5, 0.75]), dim=1
         )
+        if runs:
+            ax.plot(
+                trained.iters, values, color=COLORS[kind], lw=0.4, alpha=0.6
+            )
         ax.plot(trained.iters, middle, color=COLORS[kind], label=NAMES[kind])
         ax.fill_between(
             trained.iters, low, high, color=COLORS[kind], alpha=0.2, lw=0
@@ -83,7 +90,7 @@ def aggregate_figure(trained: Trained) -> plt.Figure:
 
 
 def curves_figure(trained: Trained) -> plt.Figure:
-    """The same for every configuration."""
+    """The same for every configuration, and the curve of every run."""
     pis = sorted({run.pi for run in trained.runs})
     sigmas = sorted({run.sigma for run in trained.runs})
     figure, axes = plt.subplots(
@@ -98,7 +105,7 @@ def curves_figure(trained: Trained) -> plt.Figure:
     for row, pi in zip(axes, pis, strict=True):
         for ax, sigma in zip(row, sigmas, strict=True):
             select = [(r.pi, r.sigma) == (pi, sigma) for r in trained.runs]
-            _plot_quartiles(ax, trained, torch.tensor(select))
+            _plot_quartiles(ax, trained, torch.tensor(select), runs=True)
             ax.set_title(rf'$\pi$ = {pi}, $\sigma$ = {sigma}')
     figure.supxlabel('iterations of G and D', fontsize=9)
     figure.supylabel('log-likelihood of samples', fontsize=9)
@@ -150,7 +157,7 @@ def _worst_run_without(trained: Trained, pi: float) -> Run:
 
 @torch.no_grad()
 def _plot_fit(ax: Axes, trained: Trained, index: int) -> QuadContourSet:
-    """One run: D's output, true branches, F, and samples of G."""
+    """One run: D's output, true branches, F, samples of G and their mean."""
     count = len(trained.runs)
     x = torch.linspace(0, 1, 101)
     y = torch.linspace(-0.8, 0.8, 101)
@@ -178,5 +185,24 @@ def _plot_fit(ax: Axes, trained: Trained, index: int) -> QuadContourSet:
     ax.plot(
         points[index], samples[index], '.', color='#b3123f', ms=2, label='G'
     )
+    ax.plot(
+        x,
+        sample_mean(trained, x)[index],
+        color='#12207a',
+        lw=1,
+        label='mean of G',
+    )
     ax.set(xlim=(0, 1), ylim=(-0.8, 0.8))
     return filled
+
+
+@torch.no_grad()
+def sample_mean(trained: Trained, x: Tensor, number: int = 500) -> Tensor:
+    """Mean of G's samples at points (N,) of every run, (R, N)."""
+    data = BimodalData(trained.runs, purpose='mean')
+    points = x.expand(len(trained.runs), -1)
+    target = trained.calibration(points)
+    total = torch.zeros_like(points)
+    for _ in range(number):
+        total += trained.generator(points, target, data.normal(len(x)))
+    return total / number

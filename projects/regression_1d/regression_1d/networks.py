@@ -22,6 +22,7 @@ class BatchedMLP(nn.Module):
         in_features: Number of inputs.
         hidden: Units of each hidden layer.
         layers: Number of hidden layers.
+        slope: Of the leaky ReLUs; 0 makes them ReLUs.
     """
 
     def __init__(
@@ -30,8 +31,10 @@ class BatchedMLP(nn.Module):
         in_features: int,
         hidden: int = 64,
         layers: int = 4,
+        slope: float = 0.01,
     ) -> None:
         super().__init__()
+        self.slope = slope
         sizes = [in_features] + layers * [hidden] + [1]
         weights, biases = [], []
         for fan_in, fan_out in pairwise(sizes):
@@ -63,5 +66,5 @@ class BatchedMLP(nn.Module):
                 weight, bias = weight[:runs], bias[:runs]
             h = torch.baddbmm(bias, weight, h)
             if i < last:
-                h = F.leaky_relu_(h, 0.01)
+                h = F.leaky_relu_(h, self.slope)
         return h.squeeze(1)

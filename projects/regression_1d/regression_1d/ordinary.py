@@ -11,11 +11,13 @@ from .data import BimodalData, Run
 from .training import Settings, update
 
 
-def build_mlp(in_features: int, hidden: int, layers: int = 4) -> nn.Module:
+def build_mlp(
+    in_features: int, hidden: int, layers: int = 4, slope: float = 0.01
+) -> nn.Module:
     """A multilayer perceptron (N, in_features) -> (N, 1)."""
     sizes = [in_features] + layers * [hidden]
     blocks = [
-        nn.Sequential(nn.Linear(i, o), nn.LeakyReLU(0.01))
+        nn.Sequential(nn.Linear(i, o), nn.LeakyReLU(slope))
         for i, o in pairwise(sizes)
     ]
     return nn.Sequential(*blocks, nn.Linear(hidden, 1))
@@ -37,7 +39,9 @@ class OrdinaryTrainer:
         self.run, self.settings = run, settings
         torch.manual_seed(settings.seed)
         hidden = settings.hidden
-        self.calibration = build_mlp(1, hidden)
+        self.calibration = build_mlp(
+            1, hidden, slope=settings.calibration_slope
+        )
         self.generator = build_mlp(3, hidden)
         self.discriminator = build_mlp(2, hidden)
         self.adversarial = AdversarialLoss()
@@ -59,11 +63,14 @@ class OrdinaryTrainer:
             x, y = self._draw(data, settings.batch)
             with torch.no_grad():
                 target = self.calibration(x)
-            fake = self._step_generator(x, target, optim_g)
-            maps = torch.cat([y, fake])
-            logits = self.discriminator(torch.cat([x.repeat(2, 1), maps], 1))
-            loss = self.adversarial.discriminator(*logits.chunk(2))
-            update(optim_d, loss)
+            if settings.first == 'generator':
+                fake = self._step_generator(x, target, optim_g)
+                self._step_discriminator(x, y, fake, optim_d)
+            else:
+                with torch.no_grad():
+                    fake = self._sample(x, target, 1)[0]
+                self._step_discriminator(x, y, fake, optim_d)
+                self._step_generator(x, target, optim_g)
 
     def _step_generator(
         self, x: Tensor, target: Tensor, optimizer: torch.optim.Optimizer
@@ -71,17 +78,37 @@ class OrdinaryTrainer:
         """Update G; one sample (N, 1) per x."""
         settings = self.settings
         number = settings.num_samples if self.run.calibrated else 1
-        noise = torch.randn(number * len(x), 1)
-        inputs = torch.cat([x, target], 1).repeat(number, 1)
-        samples = self.generator(torch.cat([inputs, noise], 1))
-        samples = samples.unflatten(0, (number, -1))
-        logits = self.discriminator(torch.cat([x, samples[0]], 1))
+        samples = self._sample(x, target, number)
+        judged = samples
+        if settings.adversarial_samples == 'one':
+            judged = samples[:1]
+        pairs = x.repeat(len(judged), 1), judged.flatten(0, 1)
+        logits = self.discriminator(torch.cat(pairs, 1))
         loss = self.adversarial.generator(logits)
         if self.run.calibrated:
             error = (samples.mean(0) - target).square().mean()
             loss = loss + settings.cal_weight * 0.5 * error
         update(optimizer, loss)
         return samples[0].detach()
+
+    def _sample(self, x: Tensor, target: Tensor, number: int) -> Tensor:
+        """Samples (number, N, 1)."""
+        noise = torch.randn(number * len(x), 1)
+        inputs = torch.cat([x, target], 1).repeat(number, 1)
+        samples = self.generator(torch.cat([inputs, noise], 1))
+        return samples.unflatten(0, (number, -1))
+
+    def _step_discriminator(
+        self,
+        x: Tensor,
+        y: Tensor,
+        fake: Tensor,
+        optimizer: torch.optim.Optimizer,
+    ) -> None:
+        """Update D on the data against one sample per x."""
+        maps = torch.cat([y, fake])
+        logits = self.discriminator(torch.cat([x.repeat(2, 1), maps], 1))
+        update(optimizer, self.adversarial.discriminator(*logits.chunk(2)))
 
     def _draw(self, data: BimodalData, count: int) -> tuple[Tensor, Tensor]:
         """Draw x and y, each (N, 1)."""

@@ -32,9 +32,15 @@ def median_and_iqr(values: torch.Tensor) -> tuple[float, float]:
     return middle.item(), (high - low).item()
 
 
-def summarize(trained: Trained) -> list[Summary]:
+def final_likelihood(trained: Trained, floored: bool) -> torch.Tensor:
+    """Log-likelihood at the end, with the notebook's floor or not, (R,)."""
+    curves = trained.floored if floored else trained.log_likelihood
+    return curves[-1]
+
+
+def summarize(trained: Trained, floored: bool = False) -> list[Summary]:
     """One summary per configuration."""
-    final = trained.log_likelihood[-1]
+    final = final_likelihood(trained, floored)
     rows = []
     for pi, sigma in sorted({(run.pi, run.sigma) for run in trained.runs}):
         results = []
@@ -56,10 +62,12 @@ def runs_of_kind(trained: Trained, calibrated: bool) -> torch.Tensor:
     return torch.tensor([r.calibrated == calibrated for r in trained.runs])
 
 
-def overall(trained: Trained, calibrated: bool) -> tuple[float, float]:
+def overall(
+    trained: Trained, calibrated: bool, floored: bool = False
+) -> tuple[float, float]:
     """Median and interquartile range of all runs of one kind."""
     select = runs_of_kind(trained, calibrated)
-    return median_and_iqr(trained.log_likelihood[-1, select])
+    return median_and_iqr(final_likelihood(trained, floored)[select])
 
 
 @torch.no_grad()
@@ -94,7 +102,7 @@ def describe_branches(trained: Trained) -> str:
     return '\n'.join(lines)
 
 
-def format_table(trained: Trained) -> str:
+def format_table(trained: Trained, floored: bool = False) -> str:
     """The summaries as a Markdown table."""
     lines = [
         '| pi | sigma | with L_cal (IQR) | without (IQR) |',
@@ -104,9 +112,12 @@ def format_table(trained: Trained) -> str:
         f'| {row.pi} | {row.sigma} '
         f'| {row.with_cal:.2f} ({row.with_cal_iqr:.2f}) '
         f'| {row.without_cal:.2f} ({row.without_cal_iqr:.2f}) |'
-        for row in summarize(trained)
+        for row in summarize(trained, floored)
     ]
-    cells = ['{:.2f} ({:.2f})'.format(*overall(trained, k)) for k in (1, 0)]
+    cells = [
+        '{:.2f} ({:.2f})'.format(*overall(trained, kind, floored))
+        for kind in (True, False)
+    ]
     return '\n'.join([*lines, f'| all | all | {cells[0]} | {cells[1]} |'])
 
 
@@ -115,11 +126,13 @@ def write_csv(trained: Trained, path: Path) -> None:
     with path.open('w', newline='') as file:
         writer = csv.writer(file)
         names = [field.name for field in fields(Run)]
-        writer.writerow([*names, 'iteration', 'log_likelihood'])
+        writer.writerow([*names, 'iteration', 'log_likelihood', 'floored'])
         for index, run in enumerate(trained.runs):
-            for iteration, value in zip(
+            for iteration, *values in zip(
                 trained.iters.tolist(),
                 trained.log_likelihood[:, index].tolist(),
+                trained.floored[:, index].tolist(),
                 strict=True,
             ):
-                writer.writerow([*astuple(run), iteration, f'{value:.4f}'])
+                cells = [f'{value:.4f}' for value in values]
+                writer.writerow([*astuple(run), iteration, *cells])

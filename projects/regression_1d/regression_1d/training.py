@@ -8,6 +8,7 @@ from torch import Tensor
 
 from mmcar.models.losses import AdversarialLoss
 from mmcar.models.losses.calibration import pixel_divergence
+from mmcar.utils.checks import one_of
 from mmcar.utils.errors import UserError
 
 from .data import BimodalData, Run
@@ -27,6 +28,12 @@ class Settings:
         batch: Batch size of G and D.
         num_samples: Samples per x in the mean of L_cal.
         cal_weight: Weight of L_cal; that of L_adv is 1.
+        adversarial_samples: What L_adv sees of the samples that runs with
+            L_cal draw for each x: 'one' or 'all'. With 'all' the gradient of
+            L_cal flows through all of them as well.
+        first: Whether the 'generator' or the 'discriminator' is updated
+            first. What D sees is drawn before either update in both cases.
+        calibration_slope: Slope of F's leaky ReLUs; 0 makes them ReLUs.
         eval_interval: Iterations between two points of the curves.
         eval_points: Samples in each point.
         seed: Seed of everything.
@@ -40,9 +47,26 @@ class Settings:
     batch: int = 100
     num_samples: int = 10
     cal_weight: float = 1.0
+    adversarial_samples: str = 'one'
+    first: str = 'generator'
+    calibration_slope: float = 0.01
     eval_interval: int = 100
     eval_points: int = 500
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse unknown values."""
+        one_of(('one', 'all'), adversarial_samples=self.adversarial_samples)
+        one_of(('generator', 'discriminator'), first=self.first)
+
+
+NOTEBOOK = dict(
+    hidden=64,
+    adversarial_samples='all',
+    first='discriminator',
+    calibration_slope=0.0,
+)
+"""Settings of the authors' published notebook that differ from ours."""
 
 
 @dataclass
@@ -56,6 +80,7 @@ class Trained:
         discriminator: D: x, y -> logit.
         iters: Iterations of the T points of the curves, (T,).
         log_likelihood: Mean log density of G's samples, (T, R).
+        floored: The same with the floor of the authors' notebook, (T, R).
     """
 
     runs: Sequence[Run]
@@ -64,6 +89,7 @@ class Trained:
     discriminator: BatchedMLP
     iters: Tensor
     log_likelihood: Tensor
+    floored: Tensor
 
 
 def adam(network: BatchedMLP, settings: Settings) -> torch.optim.Optimizer:
@@ -84,7 +110,9 @@ def train_calibration(
     keys = [replace(run, calibrated=False) for run in runs]
     unique = sorted(set(keys), key=astuple)
     data = BimodalData(unique, settings.seed, 'calibration')
-    network = BatchedMLP(data, 1, settings.hidden)
+    network = BatchedMLP(
+        data, 1, settings.hidden, slope=settings.calibration_slope
+    )
     optimizer = adam(network, settings)
     for _ in range(settings.calibration_iters):
         x, y = data.draw(settings.calibration_batch)
@@ -137,8 +165,16 @@ class Trainer:
             x, y = self.data.draw(settings.batch)
             with torch.no_grad():
                 target = self.calibration(x)
-            fake = self._step_generator(x, target, optim_g)
-            self._step_discriminator(x, y, fake, optim_d)
+            noise = self.data.normal(settings.batch)
+            if settings.first == 'generator':
+                fake = self._step_generator(x, target, noise, optim_g)
+                self._step_discriminator(x, y, fake, optim_d)
+            else:
+                with torch.no_grad():
+                    fake = self.generator(x, target, noise)
+                self._step_discriminator(x, y, fake, optim_d)
+                noise = self.data.normal(settings.batch)
+                self._step_generator(x, target, noise, optim_g)
             if iteration % settings.eval_interval == 0:
                 curve.append(self.evaluate(test_data))
             self.advance()
@@ -148,35 +184,63 @@ class Trainer:
             self.generator,
             self.discriminator,
             torch.arange(len(curve)) * settings.eval_interval,
-            torch.stack(curve),
+            *torch.stack(curve, dim=1),
         )
 
     def _step_generator(
-        self, x: Tensor, target: Tensor, optimizer: torch.optim.Optimizer
+        self,
+        x: Tensor,
+        target: Tensor,
+        noise: Tensor,
+        optimizer: torch.optim.Optimizer,
     ) -> Tensor:
         """Update G; return one sample per x, (R, N)."""
-        number = self.settings.num_samples
-        fake = self.generator(x, target, self.data.normal(x.shape[1]))
-        self.discriminator.requires_grad_(False)
-        logits = self.discriminator(x, fake)
-        loss = len(self.runs) * self.adversarial.generator(logits)
-        if self.num_calibrated:
-            count = self.num_calibrated
-            others = self._sum_of_samples(x, target, number - 1)
-            mean = (fake[:count] + others) / number
+        count, number = self.num_calibrated, self.settings.num_samples
+        everything = self.settings.adversarial_samples == 'all'
+        fake = self.generator(x, target, noise)
+        others = None
+        if count:
+            with torch.set_grad_enabled(everything):
+                others = self._more_samples(x, target, number - 1)
+        loss = self._adversarial_loss(x, fake, others if everything else None)
+        if count:
+            mean = (fake[:count] + others.sum(1)) / number
             # Samples are exchangeable: instead of through all of them, the
-            # gradient flows through one, times their number, which is the
+            # gradient may flow through one, times their number, which is the
             # same in expectation for a third of the work.
-            weight = self.settings.cal_weight * number
+            weight = self.settings.cal_weight * (1 if everything else number)
             loss = loss + weight * squared_error(mean, target[:count])
         update(optimizer, loss)
         return fake.detach()
 
-    @torch.no_grad()
-    def _sum_of_samples(
-        self, x: Tensor, target: Tensor, number: int
+    def _adversarial_loss(
+        self, x: Tensor, fake: Tensor, others: Tensor | None
     ) -> Tensor:
-        """Sum of samples of the runs with L_cal, (C, N), without gradient."""
+        """Sum over runs of G's adversarial loss.
+
+        Args:
+            x: (R, N).
+            fake: A sample for each of them, (R, N).
+            others: More samples of the runs with L_cal, (C, M - 1, N); each
+                of these runs has the mean over all of its samples.
+        """
+        self.discriminator.requires_grad_(False)
+        groups = [self.discriminator(x, fake)]
+        if others is not None:
+            count, number, _ = others.shape
+            more = self.discriminator(
+                x[:count].repeat(1, number), others.flatten(1), runs=count
+            )
+            logits = groups[0]
+            groups = [torch.cat([logits[:count], more], 1), logits[count:]]
+        return sum(
+            len(logits) * self.adversarial.generator(logits)
+            for logits in groups
+            if len(logits)
+        )
+
+    def _more_samples(self, x: Tensor, target: Tensor, number: int) -> Tensor:
+        """More samples of the runs with L_cal, (C, number, N)."""
         count = self.num_calibrated
         eps = self.cal_data.normal(number, x.shape[1])
         samples = self.generator(
@@ -185,7 +249,7 @@ class Trainer:
             eps.flatten(1),
             runs=count,
         )
-        return samples.view_as(eps).sum(1)
+        return samples.view_as(eps)
 
     def _step_discriminator(
         self,
@@ -202,11 +266,12 @@ class Trainer:
 
     @torch.no_grad()
     def evaluate(self, data: BimodalData) -> Tensor:
-        """Mean log density of samples at fresh x, (R,)."""
+        """Mean log density of samples at fresh x, plain and floored (2, R)."""
         x = data.uniform(self.settings.eval_points)
         noise = data.normal(self.settings.eval_points)
         samples = self.generator(x, self.calibration(x), noise)
-        return data.log_density(x, samples).mean(1)
+        densities = (data.log_density, data.floored_log_density)
+        return torch.stack([log(x, samples).mean(1) for log in densities])
 
 
 def squared_error(mean: Tensor, target: Tensor) -> Tensor:

@@ -7,13 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import matplotlib.image
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
 
 from ..regression_1d.data import BimodalData, branches, grid
 from ..regression_1d.experiment import run_experiment, time_sequential
-from ..regression_1d.figures import save_figures
+from ..regression_1d.figures import (
+    curves_figure,
+    sample_mean,
+    save_figures,
+)
 from ..regression_1d.report import (
     describe_branches,
     format_table,
@@ -32,6 +37,7 @@ def trained():
     trained = Trainer(runs, replace(SHORT, iters=10)).train()
     torch.manual_seed(0)
     trained.log_likelihood = -50 * torch.rand(2, len(runs))
+    trained.floored = -20 * torch.rand(2, len(runs))
     return trained
 
 
@@ -51,6 +57,11 @@ def test_summary(trained):
         assert spread == pytest.approx(high - low, rel=1e-5)
     assert overall(trained, True)[0] == pytest.approx(np.median(final[:12]))
     assert f'{rows[1].with_cal:.2f}' in format_table(trained)
+    floored = trained.floored[-1].numpy()
+    row = summarize(trained, floored=True)[1]
+    assert row.with_cal == pytest.approx(np.median(floored[3:6]))
+    table = format_table(trained, floored=True)
+    assert f'{np.median(floored[12:]):.2f}' in table.splitlines()[-1]
 
 
 def test_lost_branches_are_counted(trained):
@@ -90,6 +101,24 @@ def test_csv(trained, tmp_path):
     assert last['calibrated'] == 'False' and last['repeat'] == '2'
     expected = trained.log_likelihood[-1, -1].item()
     assert float(last['log_likelihood']) == pytest.approx(expected, abs=1e-4)
+    expected = trained.floored[-1, -1].item()
+    assert float(last['floored']) == pytest.approx(expected, abs=1e-4)
+
+
+def test_mean_of_samples(trained):
+    """Of a G whose mean is known, at every x and of every run."""
+    shift = torch.arange(len(trained.runs))[:, None] / 10
+    fixed = replace(trained, generator=lambda x, f, z: x + shift + 0.1 * z)
+    x = torch.linspace(0, 1, 5)
+    mean = sample_mean(fixed, x, number=400)
+    assert torch.allclose(mean, x + shift, atol=0.03)
+
+
+def test_every_run_has_a_curve(trained):
+    figure = curves_figure(trained)
+    # 3 repeats and a median, of two kinds each.
+    assert [len(ax.lines) for ax in figure.axes] == [8] * 4
+    plt.close(figure)
 
 
 def test_figures(trained, tmp_path):

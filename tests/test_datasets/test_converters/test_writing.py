@@ -26,6 +26,17 @@ def test_patients_are_dealt_out_evenly():
     assert splits != split_patients(list(splits), 4)
 
 
+def test_other_shares():
+    names = [f'p{i}' for i in range(40)]
+    splits = list(split_patients(names, 0, (60, 20, 20)).values())
+    counts = [splits.count(s) for s in ('train', 'val', 'test')]
+    assert counts == [24, 8, 8]
+    assert set(splits[:20]) == {'train', 'val', 'test'}
+    for wrong in ((60, 20, 15), (62, 20, 18), (80, 20), (100, 0, 0)):
+        with pytest.raises(UserError, match='add up to 100'):
+            split_patients(names, 0, wrong)
+
+
 def test_pairwise_iou_by_hand():
     masks = np.zeros((3, 2, 2), np.uint8)
     masks[0, 0] = 1

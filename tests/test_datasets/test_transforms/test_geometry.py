@@ -2,8 +2,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mmengine.config import Config
 from mmengine.registry import init_default_scope
 from mmseg.registry import TRANSFORMS
+
+from tests.test_tools.project import ROOT
 
 GEOMETRY = {
     'flip': {
@@ -12,6 +15,7 @@ GEOMETRY = {
         'direction': ['horizontal', 'vertical'],
     },
     'crop': {'type': 'RandomCrop', 'crop_size': (11, 13)},
+    'centre': {'type': 'CenterCropAll', 'crop_size': (12, 14)},
     'lesion': {'type': 'LesionCenteredCrop', 'crop_size': (9, 10)},
     'pad': {'type': 'PadAll', 'size_divisor': 8},
 }
@@ -53,7 +57,7 @@ def test_everything_moves_together(height, width, annotators, steps, seed):
     np.random.seed(seed)
     results = coded_results(height, width, annotators)
     for step in steps:
-        if min(results['img'].shape[:2]) < 13:
+        if min(results['img'].shape[:2]) < 14:
             break
         results = TRANSFORMS.build(GEOMETRY[step])(results)
     image = results['img'].astype(int)
@@ -126,6 +130,43 @@ def test_filled_pixels_become_uniform_predictions(classes, fill):
     assert (probs[1, ~filled] == 1).all() and (probs[0, ~filled] == 0).all()
 
 
+@pytest.mark.parametrize('size', [(180, 180), (179, 181), (128, 128)])
+def test_centre_crop_does_not_look_at_labels(size):
+    results = coded_results(*size, annotators=2)
+    top, left = (size[0] - 128) // 2, (size[1] - 128) // 2
+    wanted = {
+        key: results[key][top : top + 128, left : left + 128].copy()
+        for key in ['img', *results['seg_fields']]
+    }
+    crop = TRANSFORMS.build({'type': 'CenterCropAll', 'crop_size': 128})
+    cropped = crop(results)
+    for key, value in wanted.items():
+        np.testing.assert_array_equal(cropped[key], value)
+    assert cropped['img_shape'] == cropped['ori_shape'] == (128, 128)
+    for corner in (0, 1):  # ... wherever the lesion is
+        labels = np.zeros((2, *size), np.uint8)
+        labels[:, -9 * corner :][:, :9, :9] = 1
+        other = coded_results(*size, annotators=2)
+        other.update(gt_seg_map_0=labels[0], gt_seg_map_1=labels[1])
+        np.testing.assert_array_equal(crop(other)['img'], wanted['img'])
+
+
+def test_lidc_is_cropped_at_the_centre_and_shapes_at_the_lesion():
+    def crops(name):
+        cfg = Config.fromfile(ROOT / 'configs' / name)
+        return {
+            step.type
+            for split in ('train', 'val', 'test')
+            for step in cfg[f'{split}_dataloader'].dataset.pipeline
+            if 'Crop' in step.type
+        }
+
+    assert crops('car/car_lidc.py') == {'CenterCropAll'}
+    assert crops('car/car_lidc_authors.py') == {'CenterCropAll'}
+    assert crops('car/car_lidc_60-20-20.py') == set()  # 128x128 as they are
+    assert crops('quickstart/car_lidc-shapes.py') == {'LesionCenteredCrop'}
+
+
 def test_lesion_crop_is_centred_on_all_annotators():
     maps = np.zeros((2, 180, 180), np.uint8)
     maps[0, 20:30, 90:100] = 1
@@ -151,8 +192,9 @@ def test_lesion_crop_is_centred_on_all_annotators():
     assert cropped['ori_shape'] == (128, 128)
 
 
-def test_lesion_crop_needs_a_large_enough_image():
-    crop = TRANSFORMS.build({'type': 'LesionCenteredCrop', 'crop_size': 40})
+@pytest.mark.parametrize('crop', ['LesionCenteredCrop', 'CenterCropAll'])
+def test_crop_needs_a_large_enough_image(crop):
+    crop = TRANSFORMS.build({'type': crop, 'crop_size': 40})
     with pytest.raises(ValueError, match='smaller than the crop'):
         crop({'img': np.zeros((30, 50, 3), np.uint8)})
 

@@ -43,6 +43,36 @@ def test_penalty_equals_the_formula():
     assert not image.requires_grad
 
 
+def test_on_the_probability_it_is_weaker_where_d_is_sure():
+    critic = Critic()
+    image, label = inputs()
+    expected = 0.0
+    for x, y in zip(image, label, strict=True):
+        logit = (critic.a * x**2 + critic.b * x * y).sum()
+        slope = logit.exp() / (1 + logit.exp()) ** 2  # of the sigmoid
+        by_image = slope * (2 * critic.a * x + critic.b * y)
+        by_label = slope * critic.b * x
+        expected = expected + (by_image**2).sum() + (by_label**2).sum()
+    penalty = r1_penalty(critic, image, label, output='probability')
+    torch.testing.assert_close(penalty, expected / 3)
+    torch.testing.assert_close(
+        torch.autograd.grad(penalty, critic.parameters()),
+        torch.autograd.grad(expected / 3, critic.parameters()),
+    )
+
+
+@pytest.mark.parametrize(('probability', 'factor'), [(0.5, 16), (0.9574, 600)])
+def test_how_much_weaker(probability, factor):
+    def judge(image, label, mask=None):
+        change = (image + label).sum((1, 2, 3))
+        return torch.logit(torch.tensor(probability)) + change - change.item()
+
+    image, label = (part[:1] for part in inputs())
+    logit = r1_penalty(judge, image, label)
+    weaker = r1_penalty(judge, image, label, output='probability')
+    assert (logit / weaker).item() == pytest.approx(factor, rel=0.01)
+
+
 def test_ignored_pixels_are_not_penalised():
     critic = Critic()
     image, label = inputs()
@@ -78,15 +108,16 @@ def fake_runner(phases):
     return SimpleNamespace(model=model, train_loop=loop, iter=0)
 
 
-def test_lazy_penalty_follows_the_updates_of_d():
+@pytest.mark.parametrize('output', ['logit', 'probability'])
+def test_lazy_penalty_follows_the_updates_of_d(output):
     phase = dict(iters=20, train=['discriminator'])
     phase['cycles'] = dict(discriminator=(3, 2))
     runner = fake_runner([phase])
-    hook = R1Hook(weight=4.0, interval=2)
+    hook = R1Hook(weight=4.0, interval=2, output=output)
     hook.before_train(runner)
     (regularize,) = runner.model.discriminator_regularizers
     critic, pair = Critic(), inputs()
-    plain = r1_penalty(critic, *pair)
+    plain = r1_penalty(critic, *pair, output=output)
     due = []
     for runner.iter in range(20):
         losses = regularize(critic, *pair, None)
@@ -104,6 +135,7 @@ def test_lazy_penalty_follows_the_updates_of_d():
     [
         (dict(weight=-1), 'R1Hook.weight must be >= 0, got -1'),
         (dict(interval=0), 'R1Hook.interval must be >= 1, got 0'),
+        (dict(output='odds'), "output='odds'"),
     ],
 )
 def test_refuses(arguments, message):

@@ -134,6 +134,49 @@ class TestDivergences:
         assert CalibrationLoss(divergence)(batch) == before
 
 
+class TestAsInTheAuthorsCode:
+    loss = CalibrationLoss(
+        floor='clamp', count_ignored=True, loss_weight=3.0, eps=EPS
+    )
+
+    def test_brute_force(self):
+        batch = make_batch()
+        sharp = torch.linspace(-9, 9, batch.mean.numel(), dtype=torch.float64)
+        batch.mean = sharp.view_as(batch.mean).softmax(1)
+        batch.mean[0, :, 3, 0] = torch.tensor([1.0, 0.0, 0.0])
+        target = batch.log_probs.exp()
+        total = 0.0
+        for b, i, j in np.ndindex(2, 4, 5):
+            if batch.label[b, i, j] == 255:
+                continue
+            for k in range(3):
+                p, q = (
+                    min(max(x[b, k, i, j].item(), EPS), 1 - EPS)
+                    for x in (batch.mean, target)
+                )
+                total += p * math.log(p) - p * math.log(q)
+        pixels = 2 * 4 * 5  # ignored ones included
+        assert self.loss(batch).item() == pytest.approx(3 * total / pixels)
+
+    @pytest.mark.parametrize(('floor', 'pulled'), [('mix', 1), ('clamp', 0)])
+    def test_gradient_at_a_collapsed_mean(self, floor, pulled):
+        batch = make_batch(classes=2)
+        collapsed = torch.zeros(2, 2, 4, 5, dtype=torch.float64)
+        collapsed[:, 0] = 1
+        batch.mean = collapsed.requires_grad_()
+        CalibrationLoss(floor=floor)(batch).backward()
+        assert (batch.mean.grad.abs().max() > 0) == pulled
+
+    def test_everything_ignored(self):
+        batch = make_batch()
+        batch.label.fill_(255)
+        assert self.loss(batch) == 0
+
+    def test_refuses(self):
+        with pytest.raises(ValueError, match="floor='max'"):
+            CalibrationLoss(floor='max')
+
+
 def test_no_gradient_for_the_target():
     batch = make_batch()
     batch.log_probs.requires_grad_()

@@ -130,3 +130,21 @@ def test_extremes_are_finite(value):
     (grad,) = torch.autograd.grad(loss, samples)
     assert loss.isfinite() and grad.isfinite().all()
     assert grad.abs().sum() > 0
+
+
+def test_a_kl_summed_over_the_batch_is_beta_times_its_size():
+    """What the authors' code has, expressed by ours."""
+    torch.manual_seed(0)
+    mean, logvar = torch.randn(2, 5, 3)
+    batch = SampleBatch(
+        mean=torch.full((5, 2, 2, 2), 0.5),
+        samples=torch.full((1, 5, 2, 2, 2), 0.5),
+        label=torch.zeros(5, 2, 2, dtype=torch.long),
+        num_samples=1,
+        posterior=(mean, logvar),
+    )
+    plain, full = (
+        ELBOLoss(beta=beta, loss_weight=1.0)(batch) for beta in (0.0, 5 * 0.1)
+    )
+    summed = -0.5 * (1 + logvar - mean**2 - logvar.exp()).sum()
+    assert torch.allclose(full - plain, 0.1 * summed)

@@ -1,8 +1,9 @@
 """What a model consists of, and which configs it refuses."""
 
 import pytest
+import torch
 
-from tests.toys import toy_config, toy_model
+from tests.toys import toy_batch, toy_config, toy_model, toy_optims
 
 BLACK_BOX = dict(
     type='BlackBox',
@@ -45,6 +46,23 @@ def test_the_black_box_is_not_a_network():
     black_box = model.decode_head.black_box
     assert not any(m.training for m in black_box.modules())
     assert not any(p.requires_grad for p in black_box.parameters())
+
+
+@pytest.mark.parametrize('moving', [False, True])
+def test_f_while_g_learns(moving):
+    """Weights stay either way, statistics of norms move in train mode."""
+    train_cfg = dict(num_samples=2, calibration_in_train_mode=moving)
+    model = toy_model(train_cfg=train_cfg)
+    f = model.decode_head.calibration
+    weights = [p.clone() for p in f.parameters()]
+    buffers = [b.clone() for b in f.buffers()]
+    optims = toy_optims(model)
+    names = ('generator', 'discriminator')
+    model.train_step(toy_batch(), {name: optims[name] for name in names})
+    assert all(map(torch.equal, weights, f.parameters()))
+    assert all(map(torch.equal, buffers, f.buffers())) != moving
+    model.train_step(toy_batch(), {'calibration': optims['calibration']})
+    assert not all(map(torch.equal, weights, f.parameters()))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,243 @@
+"""The calibration nets of the authors' published code."""
+
+import torch
+import torch.nn.functional as F
+from mmengine.model import BaseModule
+from mmseg.registry import MODELS
+from torch import Tensor, nn
+
+from ...utils.checks import at_least
+from ...utils.errors import UserError
+from .base import BaseCalibration
+
+VGG19 = ((64, 2), (128, 2), (256, 4), (512, 4), (512, 4))
+"""Width and number of the convolutions of each stage."""
+
+
+@MODELS.register_module()
+class AuthorsConvCalibration(BaseCalibration):
+    """The authors' net on top of a black box, where theirs is not the paper's.
+
+    Four blocks (the paper: five) of 3x3 convolution, dropout, batch norm and
+    leaky ReLU, then a 3x3 convolution to the classes with dropout behind it;
+    borders are mirrored.
+
+    Args:
+        num_classes: Number of classes, K.
+        in_channels: Channels of the image.
+        black_box_classes: Classes of the black box, 0 without one.
+        channels: Channels of every block.
+        num_blocks: Number of blocks.
+        dropout: Dropout probability.
+        symmetric: See :class:`BaseCalibration`.
+        init_cfg: Initialisation config of MMEngine.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        in_channels: int = 3,
+        black_box_classes: int = 0,
+        channels: int = 64,
+        num_blocks: int = 4,
+        dropout: float = 0.2,
+        symmetric: bool = False,
+        init_cfg: dict | list | None = None,
+    ) -> None:
+        super().__init__(num_classes, black_box_classes, symmetric, init_cfg)
+        at_least(1, in_channels=in_channels, channels=channels)
+        at_least(1, num_blocks=num_blocks)
+        layers: list[nn.Module] = []
+        before = in_channels + black_box_classes
+        for _ in range(num_blocks):
+            layers += [_mirrored_conv(before, channels), nn.Dropout(dropout)]
+            layers += [nn.BatchNorm2d(channels), nn.LeakyReLU(0.2)]
+            before = channels
+        layers += [_mirrored_conv(channels, num_classes), nn.Dropout(dropout)]
+        self.layers = nn.Sequential(*layers)
+
+    def predict_logits(self, x: Tensor) -> Tensor:
+        """Map inputs (B, C + black_box_classes, H, W) to logits."""
+        return self.layers(x)
+
+
+class VGGEncoder(BaseModule):
+    """VGG-19 with batch norm, and dropout behind every ReLU.
+
+    Its parameters have the names of torchvision's ``vgg19_bn``.
+
+    Args:
+        in_channels: Channels of the input.
+        dropout: Dropout probability.
+        init_cfg: Initialisation config of MMEngine.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        dropout: float,
+        init_cfg: dict | list | None = None,
+    ) -> None:
+        super().__init__(init_cfg)
+        self.dropout = dropout
+        layers: list[nn.Module] = []
+        for width, number in VGG19:
+            for _ in range(number):
+                layers += [nn.Conv2d(in_channels, width, 3, padding=1)]
+                layers += [nn.BatchNorm2d(width), nn.ReLU(inplace=True)]
+                in_channels = width
+            # Rounding up accepts every size, down to one pixel.
+            layers += [nn.MaxPool2d(2, ceil_mode=True)]
+        self.features = nn.Sequential(*layers)
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        """Features (B, C, h, w) behind each pooling, at 1/2 to 1/32."""
+        levels = []
+        for layer in self.features:
+            x = layer(x)
+            if isinstance(layer, nn.ReLU):
+                x = F.dropout(x, self.dropout, self.training)
+            elif isinstance(layer, nn.MaxPool2d):
+                levels.append(x)
+        return levels
+
+
+class VGGUpBlock(nn.Module):
+    """A transposed convolution, then convolutions; those inside share weights.
+
+    Args:
+        in_channels: Channels of the input.
+        middle_channels: Channels of the convolutions.
+        out_channels: Channels of the last convolution.
+        repeats: How often the one in the middle is applied.
+        dropout: Dropout probability.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        middle_channels: int,
+        out_channels: int,
+        repeats: int,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.up = nn.ConvTranspose2d(in_channels, in_channels, 2, stride=2)
+        self.first = _relu_block(in_channels, middle_channels, dropout)
+        self.middle = None
+        if repeats:
+            self.middle = _relu_block(
+                middle_channels, middle_channels, dropout
+            )
+        self.last = _relu_block(middle_channels, out_channels, dropout)
+        self.repeats = repeats
+
+    def forward(self, x: Tensor, size: tuple[int, int]) -> Tensor:
+        """Double the size of (B, C, h, w), up to ``size``."""
+        x = self.first(self.up(x)[..., : size[0], : size[1]])
+        for _ in range(self.repeats):
+            x = self.middle(x)
+        return self.last(x)
+
+
+class VGGDeepestBlock(nn.Module):
+    """The same at the deepest level: one block of layers, applied four times.
+
+    Args:
+        channels: Channels of input and output.
+        dropout: Dropout probability.
+    """
+
+    def __init__(self, channels: int, dropout: float) -> None:
+        super().__init__()
+        self.up = nn.ConvTranspose2d(channels, channels, 2, stride=2)
+        self.block = _relu_block(channels, channels, dropout)
+
+    def forward(self, x: Tensor, size: tuple[int, int]) -> Tensor:
+        """Double the size of (B, C, h, w), up to ``size``."""
+        x = self.up(x)[..., : size[0], : size[1]]
+        for _ in range(4):
+            x = self.block(x)
+        return x
+
+
+@MODELS.register_module()
+class VGGCalibration(BaseCalibration):
+    """The authors' F for LIDC, which the paper calls SegNet.
+
+    Encoder of VGG-19 with batch norm; the decoder concatenates its pooled
+    features. Convolutions in the middle of an up block share their weights.
+
+    Args:
+        num_classes: Number of classes, K.
+        in_channels: Channels of the image.
+        black_box_classes: Classes of the black box, 0 without one.
+        encoder_weights: File or address of weights for the encoder, with the
+            names of torchvision's ``vgg19_bn``; None: random ones.
+        dropout: Dropout probability.
+        symmetric: See :class:`BaseCalibration`.
+        init_cfg: Initialisation config of MMEngine.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        in_channels: int = 3,
+        black_box_classes: int = 0,
+        encoder_weights: str | None = None,
+        dropout: float = 0.1,
+        symmetric: bool = False,
+        init_cfg: dict | list | None = None,
+    ) -> None:
+        super().__init__(num_classes, black_box_classes, symmetric, init_cfg)
+        at_least(1, in_channels=in_channels)
+        inputs = in_channels + black_box_classes
+        pretrained = None
+        if encoder_weights is not None:
+            if inputs != 3:
+                raise UserError(
+                    f'calibration.encoder_weights={encoder_weights!r} are '
+                    f'for 3 channels, but F sees {inputs}: leave them out.'
+                )
+            pretrained = dict(type='Pretrained', checkpoint=encoder_weights)
+        self.encoder = VGGEncoder(inputs, dropout, pretrained)
+        self.deepest = VGGDeepestBlock(512, dropout)
+        self.up = nn.ModuleList(
+            VGGUpBlock(i, i // 2, o, repeats, dropout)
+            for i, o, repeats in (
+                (1024, 256, 2),
+                (512, 128, 2),
+                (256, 64, 0),
+                (128, num_classes, 0),
+            )
+        )
+        self.logits = _mirrored_conv(num_classes, num_classes)
+
+    def predict_logits(self, x: Tensor) -> Tensor:
+        """Map inputs (B, C + black_box_classes, H, W) to logits."""
+        *levels, bottom = self.encoder(x)
+        sizes = [tuple(level.shape[-2:]) for level in (x, *levels)]
+        out = self.deepest(bottom, sizes.pop())
+        for block in self.up:
+            out = block(torch.cat((levels.pop(), out), 1), sizes.pop())
+        return self.logits(out)
+
+
+def _relu_block(
+    in_channels: int, out_channels: int, dropout: float
+) -> nn.Sequential:
+    conv = nn.Conv2d(in_channels, out_channels, 3, padding=1)
+    nn.init.kaiming_normal_(conv.weight)
+    nn.init.zeros_(conv.bias)
+    return nn.Sequential(
+        conv,
+        nn.BatchNorm2d(out_channels),
+        nn.ReLU(inplace=True),
+        nn.Dropout(dropout),
+    )
+
+
+def _mirrored_conv(in_channels: int, out_channels: int) -> nn.Conv2d:
+    return nn.Conv2d(
+        in_channels, out_channels, 3, padding=1, padding_mode='reflect'
+    )
