@@ -1,0 +1,253 @@
+"""Misspelt keys and values of another type, found before anything runs.
+
+MMEngine ignores a key that nobody reads, so a typo changes results silently.
+"""
+
+import inspect
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import mmengine
+from mmengine.config import Config
+from mmengine.runner import (
+    EpochBasedTrainLoop,
+    IterBasedTrainLoop,
+    LogProcessor,
+    Runner,
+    TestLoop,
+    ValLoop,
+)
+from mmseg.registry import MODELS, OPTIM_WRAPPERS
+from torch.utils.data import DataLoader
+
+from ..datasets import MultiAnnotatorDataset
+from ..utils.errors import UserError
+from .config_parts import LOADERS, Part, parts_of
+from .signatures import (
+    Arguments,
+    arguments_of,
+    default_of,
+    fits,
+    name_of,
+    nearest,
+)
+
+CLOSE, FAIRLY_CLOSE = 0.86, 0.7
+ALWAYS = {'type', '_scope_', '_delete_'}
+# Keys beside the arguments of the class that a part becomes.
+EXTRA = {
+    'optim_wrapper': {'optimizer', 'paramwise_cfg', 'constructor'},
+    'param_scheduler': {'convert_to_iter_based'},
+    'train_cfg': {'by_epoch'},
+    'default_hooks': {'priority'},
+    'custom_hooks': {'priority'},
+}
+LOADER_KEYS = {
+    *arguments_of(DataLoader).names,
+    'num_batch_per_epoch',
+    'disable_subprocess_warning',
+}
+RUNNER_KEYS = {
+    *arguments_of(Runner).names,
+    'activation_checkpointing',
+    'custom_imports',
+    'efficient_conv_bn_eval',
+    'find_unused_parameters',
+    'model_wrapper_cfg',
+    'runner_type',
+    'sync_bn',
+    'tta_model',
+    'tta_pipeline',
+}
+# Names of variables that configs use by custom and that look like others.
+CUSTOMARY = {'test_pipeline', 'val_pipeline', 'train_pipeline'}
+DEFAULT_HOOKS = {
+    'runtime_info',
+    'timer',
+    'sampler_seed',
+    'logger',
+    'param_scheduler',
+    'checkpoint',
+    'visualization',
+}
+# Dicts without a type: their keys, and whether there may be others.
+PLAIN_DICTS: dict[str, tuple[Collection[str], bool]] = {
+    'env_cfg': (
+        {'cudnn_benchmark', 'mp_cfg', 'dist_cfg', 'resource_limit'},
+        False,
+    ),
+    'randomness': (
+        tuple(inspect.signature(Runner.set_randomness).parameters)[1:],
+        False,
+    ),
+    'custom_imports': ({'imports', 'allow_failed_imports'}, False),
+    'default_hooks': (DEFAULT_HOOKS, True),
+    'auto_scale_lr': ({'enable', 'base_batch_size'}, False),
+}
+METAINFO_KEYS = {'classes', 'palette', 'class_flips', 'label_map'}
+PREFIX_KEYS = {'img_path', 'seg_map_path'}
+PARAMWISE_KEYS = {
+    'custom_keys',
+    'bias_lr_mult',
+    'bias_decay_mult',
+    'norm_decay_mult',
+    'flat_decay_mult',
+    'dwconv_decay_mult',
+    'dcn_offset_lr_mult',
+    'bypass_duplicate',
+}
+UNTYPED = {
+    'val_cfg': ValLoop,
+    'test_cfg': TestLoop,
+    'log_processor': LogProcessor,
+}
+
+
+def check_keys(cfg: Config) -> None:
+    """Refuse keys that nobody reads and values of another type.
+
+    Variables that a config makes for itself are free, unless their name is
+    all but that of a key.
+
+    Args:
+        cfg: The config.
+
+    Raises:
+        UserError: Naming the key and the nearest one that exists.
+    """
+    for key in cfg:
+        if key not in RUNNER_KEYS | CUSTOMARY:
+            _refuse_if_close(key, RUNNER_KEYS, CLOSE, 'a config')
+    for path, (known, is_open) in PLAIN_DICTS.items():
+        _check_plain_dict(path, cfg.get(path), known, is_open)
+    for part in parts_of(cfg):
+        check_part(part)
+
+
+def check_part(part: Part) -> None:
+    """Check one dict of a config."""
+    if part.path in LOADERS:
+        known = arguments_of(DataLoader)
+        names = (*known.names, *(LOADER_KEYS - set(known.names)))
+        _check_arguments(
+            part, 'a data loader', Arguments(names, known.hints, False)
+        )
+    elif part.key == 'metainfo':
+        _check_plain_dict(part.path, part.cfg, METAINFO_KEYS, True)
+    elif part.key == 'paramwise_cfg':
+        _check_plain_dict(part.path, part.cfg, PARAMWISE_KEYS, True)
+    elif part.registry is not None:
+        _check_typed(part)
+
+
+def _check_typed(part: Part) -> None:
+    kind = part.kind or _untyped_kind(part)
+    if kind is None:
+        _check_type(part)
+        return
+    if part.registry is MODELS and part.key.endswith(('_cfg', 'init_cfg')):
+        return  # layers: their builders take more than the class
+    known = arguments_of(kind)
+    names = (*known.names, *EXTRA.get(part.section, ()))
+    own = kind.__module__.startswith('mmcar')
+    _check_arguments(
+        part, kind.__name__, Arguments(names, known.hints, known.open), own
+    )
+    prefix = part.cfg.get('data_prefix')
+    if isinstance(prefix, Mapping) and inspect.isclass(kind):
+        path = f'{part.path}.data_prefix'
+        ours = issubclass(kind, MultiAnnotatorDataset)
+        known = PREFIX_KEYS | {*(default_of(kind, 'data_prefix') or ())}
+        _check_plain_dict(path, prefix, known, not ours)
+
+
+def _untyped_kind(part: Part) -> type | None:
+    """The class that MMEngine takes where a config names none."""
+    if 'type' in part.cfg:
+        return None
+    if part.path == 'train_cfg':
+        by_epoch = part.cfg.get('by_epoch', True)
+        return EpochBasedTrainLoop if by_epoch else IterBasedTrainLoop
+    if part.registry is OPTIM_WRAPPERS and 'optimizer' in part.cfg:
+        return mmengine.optim.OptimWrapper
+    return UNTYPED.get(part.path)
+
+
+def _check_type(part: Part) -> None:
+    """Refuse a type that is not registered."""
+    name = part.cfg.get('type')
+    if not isinstance(name, str) or part.foreign:
+        if 'type' in part.cfg and not isinstance(name, str):
+            raise UserError(
+                f'{part.path}.type={name!r}: expected the name of a class.'
+            )
+        return
+    known = {*part.registry.module_dict}
+    if part.registry.parent is not None:
+        known |= {*part.registry.parent.module_dict}
+    raise UserError(
+        f'{part.path}.type={name!r} is not registered as a '
+        f'{part.registry.name}{_hint(name, known, 0.5)} A class of your own '
+        'is found once a module named in custom_imports registers it.'
+    )
+
+
+def _check_arguments(
+    part: Part, owner: str, known: Arguments, own: bool = False
+) -> None:
+    for key, value in part.cfg.items():
+        path = f'{part.path}.{key}'
+        if key in ALWAYS:
+            continue
+        if key not in known.names:
+            if known.open:
+                _refuse_if_close(key, known.names, CLOSE, owner, path)
+                continue
+            raise UserError(_unknown(path, key, known.names, owner))
+        hint = known.hints.get(key, Any)
+        if (part.section, value) == ('param_scheduler', 'phase'):
+            continue  # a number by the time it is built
+        if not fits(value, hint, strict=own):
+            raise UserError(
+                f'{path}={value!r}: expected {name_of(hint)}, got '
+                f'{type(value).__name__}.'
+            )
+
+
+def _check_plain_dict(
+    path: str, cfg: Any, known: Collection[str], is_open: bool
+) -> None:
+    if cfg is None:
+        return
+    if not isinstance(cfg, Mapping):
+        raise UserError(f'{path}={cfg!r}: expected a dict.')
+    for key in cfg:
+        if key in known or key in ALWAYS:
+            continue
+        if not is_open:
+            raise UserError(_unknown(f'{path}.{key}', key, known, path))
+        _refuse_if_close(key, known, FAIRLY_CLOSE, path, f'{path}.{key}')
+
+
+def _refuse_if_close(
+    key: str,
+    known: Collection[str],
+    cutoff: float,
+    owner: str,
+    path: str | None = None,
+) -> None:
+    if nearest(key, known, cutoff) is not None:
+        raise UserError(_unknown(path or key, key, known, owner))
+
+
+def _unknown(path: str, key: str, known: Collection[str], owner: str) -> str:
+    names = ', '.join(sorted(known))
+    return (
+        f'{path}: {owner} takes no {key!r}{_hint(key, known, 0.5)} It takes '
+        f'{names}.'
+    )
+
+
+def _hint(name: str, known: Collection[str], cutoff: float) -> str:
+    near = nearest(name, known, cutoff)
+    return f'; did you mean {near!r}?' if near else '.'
