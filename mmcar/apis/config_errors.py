@@ -19,6 +19,7 @@ STAGES = {
     'build_test_loop': 'test_dataloader and test_evaluator',
     'build_optim_wrapper': 'optim_wrapper',
     'build_param_scheduler': 'param_scheduler',
+    '_check_scheduler_cfg': 'param_scheduler',
     'build_evaluator': 'val_evaluator or test_evaluator',
     'build_log_processor': 'log_processor',
     'build_logger': 'log_level',

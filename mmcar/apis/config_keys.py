@@ -96,6 +96,17 @@ PARAMWISE_KEYS = {
     'dcn_offset_lr_mult',
     'bypass_duplicate',
 }
+DICTS = (
+    'model',
+    *LOADERS,
+    'train_cfg',
+    'val_cfg',
+    'test_cfg',
+    'optim_wrapper',
+    'log_processor',
+    'visualizer',
+)
+LISTS = ('val_evaluator', 'test_evaluator', 'custom_hooks', 'param_scheduler')
 UNTYPED = {
     'val_cfg': ValLoop,
     'test_cfg': TestLoop,
@@ -115,6 +126,7 @@ def check_keys(cfg: Config) -> None:
     Raises:
         UserError: Naming the key and the nearest one that exists.
     """
+    check_sections(cfg)
     for key in cfg:
         if key not in RUNNER_KEYS | CUSTOMARY:
             _refuse_if_close(key, RUNNER_KEYS, CLOSE, 'a config')
@@ -124,9 +136,29 @@ def check_keys(cfg: Config) -> None:
         check_part(part)
 
 
+def check_sections(cfg: Config) -> None:
+    """Refuse sections that are not made of dicts."""
+    for key in DICTS:
+        if not isinstance(cfg.get(key), (Mapping, type(None))):
+            raise UserError(f'{key}={cfg[key]!r}: expected a dict.')
+    for key in LISTS:
+        value = cfg.get(key)
+        value = [value] if isinstance(value, Mapping) else value
+        for entry in [value] if isinstance(value, str) else value or ():
+            if not isinstance(entry, Mapping):
+                raise UserError(
+                    f'{key}={value!r}: expected a dict or a list of dicts.'
+                )
+
+
 def check_part(part: Part) -> None:
     """Check one dict of a config."""
     if part.path in LOADERS:
+        for key in ('dataset', 'sampler', 'batch_sampler'):
+            if not isinstance(part.cfg.get(key), (Mapping, type(None))):
+                raise UserError(
+                    f'{part.path}.{key}={part.cfg[key]!r}: expected a dict.'
+                )
         known = arguments_of(DataLoader)
         names = (*known.names, *(LOADER_KEYS - set(known.names)))
         _check_arguments(

@@ -80,7 +80,7 @@ class Part:
         kind = self.cfg.get('type')
         if kind is None or isinstance(kind, type) or callable(kind):
             return kind
-        if self.registry is None or self.foreign:
+        if not isinstance(kind, str) or self.registry is None or self.foreign:
             return None
         for registry in (self.registry, *_same_level(self.registry)):
             if (found := registry.get(kind)) is not None:

@@ -5,6 +5,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -47,6 +48,10 @@ def dry_run(cfg: Config) -> str:
     with tempfile.TemporaryDirectory(prefix='mmcar_dry_run_') as folder:
         cfg.work_dir = folder
         cfg.log_level = 'WARNING'  # the report is what counts
+        if isinstance(cfg.get('visualizer'), dict):
+            # Known by its name for as long as the process lives.
+            name = Path(folder).name
+            cfg.visualizer.update(name=name, vis_backends=None)
         runner = build_runner(cfg)
         trial = Trial(cfg)
         train(runner, trial)
