@@ -17,7 +17,7 @@ from mmengine.runner import (
     TestLoop,
     ValLoop,
 )
-from mmseg.registry import MODELS, OPTIM_WRAPPERS
+from mmseg.registry import DATASETS, MODELS, OPTIM_WRAPPERS, TRANSFORMS
 from torch.utils.data import DataLoader
 
 from ..datasets import MultiAnnotatorDataset
@@ -106,6 +106,7 @@ DICTS = (
     'log_processor',
     'visualizer',
 )
+LEVELS = ('CRITICAL', 'ERROR', 'WARNING', 'INFO', 'DEBUG', 'NOTSET')
 LISTS = ('val_evaluator', 'test_evaluator', 'custom_hooks', 'param_scheduler')
 UNTYPED = {
     'val_cfg': ValLoop,
@@ -141,6 +142,11 @@ def check_sections(cfg: Config) -> None:
     for key in DICTS:
         if not isinstance(cfg.get(key), (Mapping, type(None))):
             raise UserError(f'{key}={cfg[key]!r}: expected a dict.')
+    level = cfg.get('log_level', 'INFO')
+    if level not in LEVELS:
+        raise UserError(
+            f'log_level={level!r}: expected one of {", ".join(LEVELS)}.'
+        )
     for key in LISTS:
         value = cfg.get(key)
         value = [value] if isinstance(value, Mapping) else value
@@ -154,11 +160,7 @@ def check_sections(cfg: Config) -> None:
 def check_part(part: Part) -> None:
     """Check one dict of a config."""
     if part.path in LOADERS:
-        for key in ('dataset', 'sampler', 'batch_sampler'):
-            if not isinstance(part.cfg.get(key), (Mapping, type(None))):
-                raise UserError(
-                    f'{part.path}.{key}={part.cfg[key]!r}: expected a dict.'
-                )
+        _check_loader(part)
         known = arguments_of(DataLoader)
         names = (*known.names, *(LOADER_KEYS - set(known.names)))
         _check_arguments(
@@ -172,11 +174,37 @@ def check_part(part: Part) -> None:
         _check_typed(part)
 
 
+def _check_loader(part: Part) -> None:
+    for key in ('dataset', 'sampler', 'batch_sampler'):
+        if not isinstance(part.cfg.get(key), (Mapping, type(None))):
+            raise UserError(
+                f'{part.path}.{key}={part.cfg[key]!r}: expected a dict.'
+            )
+    if part.cfg.get('dataset') is None:
+        raise UserError(f'{part.path}.dataset is missing.')
+    sampled = part.cfg.get('sampler') or part.cfg.get('batch_sampler')
+    if not sampled and part.path != 'train_dataloader':
+        raise UserError(
+            f'{part.path}.sampler is missing: without one, several processes '
+            "would score the same images. Set dict(type='DefaultSampler', "
+            'shuffle=False).'
+        )
+
+
+def _check_pipeline(part: Part, kind: type) -> None:
+    if 'pipeline' in arguments_of(kind).names and not part.cfg.get('pipeline'):
+        raise UserError(
+            f'{part.path}.pipeline is empty: images would not be loaded.'
+        )
+
+
 def _check_typed(part: Part) -> None:
     kind = part.kind or _untyped_kind(part)
     if kind is None:
         _check_type(part)
         return
+    if part.registry is DATASETS:
+        _check_pipeline(part, kind)
     if part.registry is MODELS and part.key.endswith(('_cfg', 'init_cfg')):
         return  # layers: their builders take more than the class
     known = arguments_of(kind)
@@ -208,6 +236,8 @@ def _untyped_kind(part: Part) -> type | None:
 def _check_type(part: Part) -> None:
     """Refuse a type that is not registered."""
     name = part.cfg.get('type')
+    if name is None and part.registry in (DATASETS, TRANSFORMS):
+        raise UserError(f'{part.path}.type is missing: name a class.')
     if not isinstance(name, str) or part.foreign:
         if 'type' in part.cfg and not isinstance(name, str):
             raise UserError(
@@ -281,5 +311,6 @@ def _unknown(path: str, key: str, known: Collection[str], owner: str) -> str:
 
 
 def _hint(name: str, known: Collection[str], cutoff: float) -> str:
-    near = nearest(name, known, cutoff)
+    longer = [k for k in known if k.lower().startswith(name.lower())]
+    near = min(longer, key=len, default=nearest(name, known, cutoff))
     return f'; did you mean {near!r}?' if near else '.'

@@ -15,6 +15,7 @@ from mmengine.runner import Runner
 from torch import nn
 
 from ..engine import unwrap_model
+from .config_check import check_config
 from .config_errors import naming_keys
 from .rehearsal import (
     RehearsalHook,
@@ -44,6 +45,7 @@ def dry_run(cfg: Config) -> str:
     Raises:
         UserError: Naming the key that is wrong.
     """
+    check_config(cfg)
     work_dir = cfg.work_dir
     with tempfile.TemporaryDirectory(prefix='mmcar_dry_run_') as folder:
         cfg.work_dir = folder

@@ -59,7 +59,7 @@ def test_a_stock_config_that_is_wrong():
     paths = [path for path in STOCK_CONFIGS if path.name == MISSPELT]
     if not paths:
         pytest.skip('this MMSeg brings no such config')
-    with pytest.raises(UserError, match="models.*did you mean 'model'"):
+    with pytest.raises(UserError, match=r"models.*did you mean 'model'"):
         check_config(Config.fromfile(paths[0]))
 
 

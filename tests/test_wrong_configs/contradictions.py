@@ -40,7 +40,7 @@ WRONG_VALUES = [
     one('model.compile', ['refiner']),
     one('model.data_preprocessor.std', [0, 0, 0]),
     one('model.data_preprocessor.std', [127.5, 127.5, -1]),
-    one('model.data_preprocessor.mean', [127.5], 'data_preprocessor'),
+    one('model.data_preprocessor.mean', [1, 2], 'data_preprocessor'),
     one('model.loss_adv', {'type': 'AdversarialLoss', 'loss_weight': -1.0}),
     one(
         'model.loss_samples',

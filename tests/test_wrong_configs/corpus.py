@@ -4,7 +4,7 @@ A case is ``(name, changes, fragment)``. Changes map a dotted path to its new
 value; `DROP` takes the key away. The sentence must contain the fragment.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 DROP = object()
