@@ -48,11 +48,16 @@ def _check_numbers(parts: Sequence[Part]) -> None:
                 )
             if key == 'std' and part.key == 'data_preprocessor':
                 _check_std(path, value)
-            if key in ('interval', 'val_interval') and value == 0:
+            never = value == 0 if key == 'interval' else _below_one(value)
+            if key in ('interval', 'val_interval') and never:
                 raise UserError(
-                    f'{path}=0: expected a number of iterations or epochs '
+                    f'{path}={value}: expected a number of iterations or epochs '
                     'above 0.'
                 )
+
+
+def _below_one(value: Any) -> bool:
+    return _is_number(value) and value < 1
 
 
 def _check_std(path: str, value: Any) -> None:

@@ -57,7 +57,7 @@ WRONG_VALUES = [
     one(f'{DATA}.pipeline', []),
     one(f'{DATA}.pipeline[1].type', 'LoadAnnotations', 'pipeline'),
     one(f'{DATA}.pipeline[1].type', 'RandomClassFlips', 'RandomClassFlips'),
-    one(f'{DATA}.pipeline[2].type', 'PackSegInputs', 'Pack'),
+    one(f'{DATA}.pipeline[2].type', 'PackSegInput', 'PackSegInputs'),
     one(f'{PHASES}[0].iters', -4, 'phases[0].iters'),
     one(f'{PHASES}[0].train', [], 'phases[0].train'),
     one(f'{PHASES}[0].train', ['calibrator'], 'phases[0].train'),
