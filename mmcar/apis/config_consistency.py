@@ -51,8 +51,8 @@ def _check_numbers(parts: Sequence[Part]) -> None:
             never = value == 0 if key == 'interval' else _below_one(value)
             if key in ('interval', 'val_interval') and never:
                 raise UserError(
-                    f'{path}={value}: expected a number of iterations or epochs '
-                    'above 0.'
+                    f'{path}={value}: expected a number of iterations or '
+                    'epochs above 0.'
                 )
 
 

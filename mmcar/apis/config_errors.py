@@ -41,6 +41,10 @@ LOADER_OF = {
 }
 
 
+class ConfigError(UserError):
+    """A mistake in a config, by a message that names the key."""
+
+
 @contextmanager
 def naming_keys(cfg: Config, section: str | None = None) -> Iterator[None]:
     """Name the key of the config that an error in here comes from.
@@ -52,17 +56,15 @@ def naming_keys(cfg: Config, section: str | None = None) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if system_sentence(error) is not None:
+        named = isinstance(error, ConfigError)
+        if named or system_sentence(error) is not None:
             raise
-        named = config_error(error, cfg, section)
-        if named is error:
-            raise
-        raise named from error
+        raise config_error(error, cfg, section) from error
 
 
 def config_error(
     error: Exception, cfg: Config, section: str | None = None
-) -> UserError:
+) -> ConfigError:
     """Say which part of a config an error comes from.
 
     Args:
@@ -72,15 +74,15 @@ def config_error(
             of the same class.
 
     Returns:
-        A user error that names the key; the error itself if it does so.
+        An error that names the key, once.
     """
     frames = list(_frames(error))
     path = _find(frames, list(parts_of(cfg)), section) or _stage(frames)
     text = _describe(error)
     path = path or section
     if path is None or path in text:
-        return error if isinstance(error, USER_ERRORS) else UserError(text)
-    return UserError(f'{path}: {text}')
+        return ConfigError(text)
+    return ConfigError(f'{path}: {text}')
 
 
 def _describe(error: Exception) -> str:
@@ -106,6 +108,8 @@ def _find(
 ) -> str | None:
     """The innermost part of the config whose code or building failed."""
     for frame in frames:
+        if frame.f_code.co_name == 'build_dataloader':
+            return _stage(frames)
         built = frame.f_locals.get('cfg')
         if frame.f_code.co_name == 'build_from_cfg' and isinstance(
             built, Mapping

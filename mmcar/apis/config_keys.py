@@ -14,7 +14,6 @@ from mmengine.runner import (
     IterBasedTrainLoop,
 )
 from mmseg.registry import DATASETS, MODELS, OPTIM_WRAPPERS
-from torch.utils.data import DataLoader
 
 from ..datasets import MultiAnnotatorDataset
 from ..utils.errors import UserError
@@ -26,7 +25,7 @@ from .known_keys import (
     EXTRA,
     LEVELS,
     LISTS,
-    LOADER_KEYS,
+    LOADER_HINTS,
     METAINFO_KEYS,
     NEEDS_TYPE,
     PARAMWISE_KEYS,
@@ -79,6 +78,12 @@ def check_sections(cfg: Config) -> None:
         raise UserError(
             f'log_level={level!r}: expected one of {", ".join(LEVELS)}.'
         )
+    seed = (cfg.get('randomness') or {}).get('seed')
+    if not fits(seed, int | None):
+        raise UserError(f'randomness.seed={seed!r}: expected an integer.')
+    for name, hook in (cfg.get('default_hooks') or {}).items():
+        if not isinstance(hook, (Mapping, type(None))):
+            raise UserError(f'default_hooks.{name}={hook!r}: expected a dict.')
     for key in LISTS:
         value = cfg.get(key)
         value = [value] if isinstance(value, Mapping) else value
@@ -93,11 +98,8 @@ def check_part(part: Part) -> None:
     """Check one dict of a config."""
     if part.path in LOADERS:
         _check_loader(part)
-        known = arguments_of(DataLoader)
-        names = (*known.names, *(LOADER_KEYS - set(known.names)))
-        _check_arguments(
-            part, 'a data loader', Arguments(names, known.hints, False)
-        )
+        known = Arguments(tuple(LOADER_HINTS), LOADER_HINTS, False)
+        _check_arguments(part, 'a data loader', known, own=True)
     elif part.key == 'metainfo':
         _check_plain_dict(part.path, part.cfg, METAINFO_KEYS, True)
     elif part.key == 'paramwise_cfg':
@@ -132,6 +134,12 @@ def _check_pipeline(part: Part, kind: type) -> None:
 
 def _check_typed(part: Part) -> None:
     kind = part.kind or _untyped_kind(part)
+    optimizer = part.cfg.get('optimizer')
+    if part.registry is OPTIM_WRAPPERS and isinstance(optimizer, str):
+        raise UserError(
+            f'{part.path}.optimizer={optimizer!r}: expected a dict with type '
+            'and settings.'
+        )
     if kind is None:
         _check_type(part)
         return

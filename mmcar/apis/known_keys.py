@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Collection
+from typing import Any
 
 from mmengine.runner import LogProcessor, Runner, TestLoop, ValLoop
 from torch.utils.data import DataLoader
@@ -19,10 +20,17 @@ EXTRA = {
     'default_hooks': {'priority'},
     'custom_hooks': {'priority'},
 }
-LOADER_KEYS = {
-    *arguments_of(DataLoader).names,
-    'num_batch_per_epoch',
-    'disable_subprocess_warning',
+LOADER_HINTS = {
+    **dict.fromkeys(arguments_of(DataLoader).names, Any),
+    'batch_size': int | None,
+    'num_workers': int,
+    'persistent_workers': bool,
+    'drop_last': bool,
+    'pin_memory': bool,
+    'shuffle': bool | None,
+    'prefetch_factor': int | None,
+    'num_batch_per_epoch': int | None,
+    'disable_subprocess_warning': bool,
 }
 RUNNER_KEYS = {
     *arguments_of(Runner).names,
@@ -82,6 +90,8 @@ DICTS = (
     'optim_wrapper',
     'log_processor',
     'visualizer',
+    'default_hooks',
+    'randomness',
 )
 LEVELS = ('CRITICAL', 'ERROR', 'WARNING', 'INFO', 'DEBUG', 'NOTSET')
 LISTS = ('val_evaluator', 'test_evaluator', 'custom_hooks', 'param_scheduler')
