@@ -48,12 +48,20 @@ def _check_numbers(parts: Sequence[Part]) -> None:
                 )
             if key == 'std' and part.key == 'data_preprocessor':
                 _check_std(path, value)
+            if (part.path, key) == ('default_hooks.checkpoint', 'rule'):
+                _check_rule(path, value)
             never = value == 0 if key == 'interval' else _below_one(value)
             if key in ('interval', 'val_interval') and never:
                 raise UserError(
                     f'{path}={value}: expected a number of iterations or '
                     'epochs above 0.'
                 )
+
+
+def _check_rule(path: str, value: Any) -> None:
+    rules = value if isinstance(value, (list, tuple)) else [value]
+    if any(rule not in (None, 'greater', 'less') for rule in rules):
+        raise UserError(f"{path}={value!r}: expected 'greater' or 'less'.")
 
 
 def _below_one(value: Any) -> bool:

@@ -20,6 +20,7 @@ from ..utils.errors import UserError
 from .config_parts import LOADERS, Part, parts_of
 from .known_keys import (
     ALWAYS,
+    CLIP_KEYS,
     CUSTOMARY,
     DICTS,
     EXTRA,
@@ -102,6 +103,8 @@ def check_part(part: Part) -> None:
         _check_arguments(part, 'a data loader', known, own=True)
     elif part.key == 'metainfo':
         _check_plain_dict(part.path, part.cfg, METAINFO_KEYS, True)
+    elif part.key == 'clip_grad' and part.section == 'optim_wrapper':
+        _check_plain_dict(part.path, part.cfg, CLIP_KEYS, False)
     elif part.key == 'paramwise_cfg':
         _check_plain_dict(part.path, part.cfg, PARAMWISE_KEYS, True)
     elif part.registry is not None:

@@ -71,6 +71,13 @@ PLAIN_DICTS: dict[str, tuple[Collection[str], bool]] = {
 }
 METAINFO_KEYS = {'classes', 'palette', 'class_flips', 'label_map'}
 PREFIX_KEYS = {'img_path', 'seg_map_path'}
+CLIP_KEYS = {
+    'max_norm',
+    'norm_type',
+    'clip_value',
+    'error_if_nonfinite',
+    'foreach',
+}
 PARAMWISE_KEYS = {
     'custom_keys',
     'bias_lr_mult',

@@ -85,7 +85,7 @@ WRONG_VALUES = [
     one('param_scheduler[0].begin', 9, 'param_scheduler'),
     one('default_hooks.checkpoint.interval', 0),
     one('default_hooks.logger.interval', 0),
-    one('default_hooks.checkpoint.save_best', 'GED_16'),
+    one('default_hooks.checkpoint.save_best', 'GED_16', 'rule'),
     one('default_hooks.checkpoint.save_best', 'mIoU', 'save_best'),
     one('default_hooks.checkpoint.rule', 'lower'),
     one('custom_hooks[0].weight', -1.0),
@@ -116,7 +116,9 @@ TOGETHER = [
     one('model.test_cfg.num_samples', 2),
     one('model.train_cfg.samples_per_chunk', 1),
     one(
-        f'{PHASES}', [{'iters': 4, 'train': ['calibration']}], 'optim_wrapper'
+        f'{PHASES}',
+        [{'iters': 4, 'train': ['calibration']}],
+        'train_cfg.phases',
     ),
     one('model.discriminator', None),
     one(f'{OPTIM}.discriminator', None),
