@@ -15,12 +15,12 @@ def test_classes_of_the_class_count():
     check_consistency(config())
     cfg = config()
     cfg.model.decode_head.num_classes = 3
-    with pytest.raises(UserError, match='num_classes=3.*LIDCDataset.*2'):
+    with pytest.raises(UserError, match=r'num_classes=3.*LIDCDataset.*2'):
         check_consistency(cfg)
 
 
 def test_classes_of_the_config_come_first():
-    with pytest.raises(UserError, match='metainfo.classes has 3 classes'):
+    with pytest.raises(UserError, match=r'metainfo.classes has 3 classes'):
         check_consistency(config(metainfo=dict(classes=('a', 'b', 'c'))))
 
 

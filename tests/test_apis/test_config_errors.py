@@ -22,7 +22,7 @@ def test_the_part_that_fails_is_named():
     cfg = Config(dict(model=toy_config()))
     model = MODELS.build(cfg.model)
     with (
-        pytest.raises(ConfigError, match='model.decode_head.calibration'),
+        pytest.raises(ConfigError, match=r'model.decode_head.calibration'),
         naming_keys(cfg),
     ):
         model.decode_head.calibration(None)
