@@ -9,23 +9,22 @@ import ctypes
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-import torch
 from mmengine.config import Config, DictAction
 from mmengine.device import get_device
 from mmengine.runner import Runner
 
-from .compat import MissingPackageError
+from .apis import training
+from .apis.error_sentences import USER_ERRORS, own_words, sentence_of
 from .engine import unwrap_model
 from .utils.errors import UserError
 from .utils.weights import load_weights
 
 LAUNCHERS = ('none', 'pytorch', 'slurm', 'mpi')
 AMP_TYPES = ('OptimWrapper', 'AmpOptimWrapper')
-# What a user can mend; all else is a bug and shows its traceback.
-USER_ERRORS = (UserError, MissingPackageError)
 REPORT = (
     'this is a bug, not your mistake. Please report it with the lines above, '
     'the command, the config and what `python -m mmengine.utils.dl_utils.'
@@ -49,8 +48,7 @@ def run_tool(main: Callable[[], None]) -> None:
     except Exception as error:
         if debug or '--debug' in sys.argv:
             raise
-        if isinstance(error, USER_ERRORS):
-            text = ' '.join(str(error).split()) or repr(error)
+        if (text := sentence_of(error)) is not None:
             print(f'{tool}: error: {text}', file=sys.stderr)
             sys.exit(2)
         traceback.print_exc()
@@ -154,25 +152,23 @@ def describe(error: Exception) -> str:
 
 
 def build_runner(cfg: Config, config_path: str) -> Runner:
-    """Build the runner; what does not fit is the config's fault.
+    """Check a config and build its runner.
 
     Args:
         cfg: The config.
         config_path: Its file, to be named in errors.
     """
-    from mmseg.registry import RUNNERS
+    with naming_config(config_path):
+        return training.build_runner(cfg)
 
-    if cfg.get('launcher') == 'pytorch' and get_device() == 'cpu':
-        # MMEngine joins processes on GPUs only, unless they have joined.
-        torch.distributed.init_process_group('gloo')
+
+@contextmanager
+def naming_config(config_path: str) -> Iterator[None]:
+    """Name the config's file in errors that name its keys."""
     try:
-        if 'runner_type' in cfg:
-            return RUNNERS.build(cfg)
-        return Runner.from_cfg(cfg)
-    except (TypeError, KeyError, AttributeError, AssertionError) as error:
-        raise UserError(
-            f'{config_path} cannot be built: {describe(error)}'
-        ) from error
+        yield
+    except UserError as error:
+        raise UserError(f'{config_path}: {own_words(error)}') from error
 
 
 def enable_amp(cfg: Config) -> None:

@@ -3,6 +3,9 @@
 import argparse
 
 from mmcar import cli
+from mmcar.apis.dry_run import dry_run
+from mmcar.apis.rehearsal import RehearsalHook
+from mmcar.apis.training import build_runner, train
 
 
 def parse_args() -> argparse.Namespace:
@@ -22,6 +25,12 @@ def parse_args() -> argparse.Namespace:
         action='store_true',
         help='mixed-precision training of every network (GPU only)',
     )
+    parser.add_argument(
+        '--dry-run',
+        action='store_true',
+        help='build all and try one step of every phase, then say what a '
+        'training would do; the same as tools/validate.py',
+    )
     return parser.parse_args()
 
 
@@ -35,7 +44,11 @@ def main() -> None:
         # Which checkpoint that is, one process decides for all of them.
         cfg.resume = True
         cfg.load_from = None if args.resume == 'auto' else args.resume
-    cli.build_runner(cfg, args.config).train()
+    with cli.naming_config(args.config):
+        if args.dry_run:
+            print(dry_run(cfg))
+            return
+        train(build_runner(cfg), RehearsalHook(cfg))
 
 
 if __name__ == '__main__':

@@ -1,0 +1,1 @@
+"""What users call: checks of a config, training, a dry run."""

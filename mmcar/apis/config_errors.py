@@ -1,0 +1,161 @@
+"""Which key of a config an error comes from."""
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from mmengine.config import Config
+
+from ..utils.errors import UserError
+from .config_parts import Part, parts_of
+from .error_sentences import USER_ERRORS, own_words, system_sentence
+
+# What a runner was about when it failed, by the name of its method.
+STAGES = {
+    'build_train_loop': 'train_dataloader and train_cfg',
+    'build_val_loop': 'val_dataloader and val_evaluator',
+    'build_test_loop': 'test_dataloader and test_evaluator',
+    'build_optim_wrapper': 'optim_wrapper',
+    'build_param_scheduler': 'param_scheduler',
+    '_check_scheduler_cfg': 'param_scheduler',
+    'build_evaluator': 'val_evaluator or test_evaluator',
+    'build_log_processor': 'log_processor',
+    'build_logger': 'log_level',
+    'build_visualizer': 'visualizer',
+    'build_model': 'model',
+    'wrap_model': 'model_wrapper_cfg',
+    'register_default_hooks': 'default_hooks',
+    'register_custom_hooks': 'custom_hooks',
+    'set_randomness': 'randomness',
+    'setup_env': 'env_cfg',
+    'scale_lr': 'auto_scale_lr',
+    'load_or_resume': 'load_from or resume',
+    '_init_model_weights': 'init_cfg of the model',
+}
+LOADER_OF = {
+    'build_train_loop': 'train_dataloader',
+    'build_val_loop': 'val_dataloader',
+    'build_test_loop': 'test_dataloader',
+}
+
+
+class ConfigError(UserError):
+    """A mistake in a config, by a message that names the key."""
+
+
+@contextmanager
+def naming_keys(cfg: Config, section: str | None = None) -> Iterator[None]:
+    """Name the key of the config that an error in here comes from.
+
+    Args:
+        cfg: The config.
+        section: See `config_error`.
+    """
+    try:
+        yield
+    except Exception as error:
+        named = isinstance(error, ConfigError)
+        if named or system_sentence(error) is not None:
+            raise
+        raise config_error(error, cfg, section) from error
+
+
+def config_error(
+    error: Exception, cfg: Config, section: str | None = None
+) -> ConfigError:
+    """Say which part of a config an error comes from.
+
+    Args:
+        error: What was raised while parts of the config were built or tried.
+        cfg: The config.
+        section: Key of the config that was at work, to choose between parts
+            of the same class.
+
+    Returns:
+        An error that names the key, once.
+    """
+    frames = list(_frames(error))
+    path = _find(frames, list(parts_of(cfg)), section) or _stage(frames)
+    text = _describe(error)
+    path = path or section
+    if path is None or path in text:
+        return ConfigError(text)
+    return ConfigError(f'{path}: {text}')
+
+
+def _describe(error: Exception) -> str:
+    """The sentence of a user error; others with their type and a hint."""
+    if isinstance(error, USER_ERRORS):
+        return own_words(error)
+    text = f'{type(error).__name__}: {error}'.strip().rstrip('.')
+    return f'{text}. (--debug shows where.)'
+
+
+def _frames(error: Exception) -> Iterator[FrameType]:
+    """The frames that an error passed, the innermost first."""
+    frames = []
+    trace = error.__traceback__
+    while trace is not None:
+        frames.append(trace.tb_frame)
+        trace = trace.tb_next
+    return reversed(frames)
+
+
+def _find(
+    frames: Sequence[FrameType], parts: Sequence[Part], section: str | None
+) -> str | None:
+    """The innermost part of the config whose code or building failed."""
+    for frame in frames:
+        if frame.f_code.co_name == 'build_dataloader':
+            return _stage(frames)
+        built = frame.f_locals.get('cfg')
+        if frame.f_code.co_name == 'build_from_cfg' and isinstance(
+            built, Mapping
+        ):
+            found = [p for p in parts if _same(p.cfg, built)]
+            named = f' ({_name(built["type"])})' if 'type' in built else ''
+        else:
+            kind = type(frame.f_locals.get('self'))
+            found = [
+                p
+                for p in parts
+                if inspect.isclass(p.kind) and issubclass(kind, p.kind)
+            ]
+            named = f' ({kind.__name__})'
+        if found:
+            found.sort(key=lambda p: p.section != section)
+            return found[0].path + named
+    return None
+
+
+def _name(kind: Any) -> str:
+    return kind if isinstance(kind, str) else getattr(kind, '__name__', '')
+
+
+def _same(own: Mapping, built: Mapping) -> bool:
+    """Whether a dict was built from one of the config.
+
+    What is built may have got more keys on its way.
+    """
+    if not own or own.get('type') != built.get('type'):
+        return False
+    return all(k in built and _equal(built[k], v) for k, v in own.items())
+
+
+def _equal(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except (ValueError, RuntimeError):  # arrays
+        return False
+
+
+def _stage(frames: Sequence[FrameType]) -> str | None:
+    """The section of the config that the runner was working on."""
+    names = [frame.f_code.co_name for frame in frames]
+    if 'build_dataloader' in names:
+        for name, loader in LOADER_OF.items():
+            if name in names:
+                return loader
+    return next((STAGES[name] for name in names if name in STAGES), None)

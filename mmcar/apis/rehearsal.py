@@ -1,0 +1,189 @@
+"""One step of every phase and one validation image, before training.
+
+What would fail in a later phase or in the first validation, hours from now,
+fails at once. The model, random numbers and files stay as they are.
+"""
+
+import itertools
+import logging
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from mmengine.config import Config
+from mmengine.evaluator import Evaluator
+from mmengine.hooks import CheckpointHook, Hook
+from mmengine.logging import MessageHub
+from mmengine.runner import Runner
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+
+from ..engine import Schedule, unwrap_model
+from ..engine.resumable_data import ResumableDataLoader
+from ..utils.errors import UserError
+from .config_errors import naming_keys
+
+IMAGES = 2  # of a batch: batch norm needs more than one
+
+
+class NoUpdate:
+    """Stands in for an optimiser: gradients are computed, nothing learns."""
+
+    @contextmanager
+    def optim_context(self, model: nn.Module) -> Iterator[None]:
+        """Compute as usual."""
+        yield
+
+    def update_params(self, loss: Tensor) -> None:
+        """Go backwards, and stop there."""
+        loss.backward()
+
+
+@contextmanager
+def untouched(model: nn.Module) -> Iterator[None]:
+    """Leave no trace in a model or in the random numbers."""
+    hub = MessageHub.get_current_instance()
+    info = dict(hub.runtime_info)
+    buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
+    gradients = [(weight, weight.grad) for weight in model.parameters()]
+    modes = [(module, module.training) for module in model.modules()]
+    states = random.getstate(), np.random.get_state()
+    devices = range(torch.cuda.device_count())
+    for weight, _ in gradients:
+        weight.grad = None
+    try:
+        with torch.random.fork_rng(devices):
+            yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+        with torch.no_grad():
+            for buffer, before in buffers:
+                buffer.copy_(before)
+        for weight, gradient in gradients:
+            weight.grad = gradient
+        for module, mode in modes:
+            module.training = mode
+        hub.runtime_info.clear()
+        hub.runtime_info.update(info)
+
+
+def phases_of(runner: Runner) -> list[tuple[str, int, dict[str, Any] | None]]:
+    """The phases of a training: key, iterations, optimisers by network.
+
+    A loop without phases has one, with the optimiser of the whole model.
+    """
+    schedule: Schedule | None = getattr(runner.train_loop, 'schedule', None)
+    if schedule is None:
+        return [('train_cfg', runner.train_loop.max_iters, None)]
+    return [
+        (
+            f'train_cfg.phases[{index}]',
+            phase.iters,
+            {name: NoUpdate() for name in phase.train},
+        )
+        for index, phase in enumerate(schedule.phases)
+        if phase.iters
+    ]
+
+
+def few_images(loader: DataLoader | ResumableDataLoader, number: int) -> Any:
+    """A small batch of a loader, made in this process."""
+    number = min(number, loader.batch_size or 1)
+    keys = list(itertools.islice(iter(loader.sampler), number))
+    return loader.collate_fn([loader.dataset[key] for key in keys])
+
+
+def train_once(
+    model: nn.Module, batch: Any, optims: Mapping | None
+) -> dict[str, Tensor]:
+    """One step without an update."""
+    model.train()
+    return model.train_step(batch, NoUpdate() if optims is None else optims)
+
+
+@torch.no_grad()
+def predict_once(model: nn.Module, batch: Any) -> Any:
+    """Predict a batch as a validation does."""
+    model.eval()
+    return model.val_step(batch)
+
+
+def score_once(evaluator: Evaluator, batch: Any, outputs: Any) -> list[str]:
+    """Names of the scores that an evaluator reports; no file is written."""
+    logger = logging.getLogger('mmengine')
+    kept = logger.level
+    files = [(m, m.csv_file) for m in evaluator.metrics if _has_file(m)]
+    try:
+        logger.setLevel(logging.WARNING)
+        for metric, _ in files:
+            metric.csv_file = None
+        evaluator.process(data_samples=outputs, data_batch=batch)
+        return list(evaluator.evaluate(len(outputs)))
+    finally:
+        logger.setLevel(kept)
+        for metric, path in files:
+            metric.csv_file = path
+        for metric in evaluator.metrics:
+            metric.results.clear()
+
+
+def _has_file(metric: Any) -> bool:
+    return getattr(metric, 'csv_file', None) is not None
+
+
+def check_best(runner: Runner, scores: list[str]) -> None:
+    """Refuse a checkpoint hook that looks for a score that is not there."""
+    for hook in runner.hooks:
+        wanted = getattr(hook, 'save_best', None)
+        if not isinstance(hook, CheckpointHook) or wanted in (None, 'auto'):
+            continue
+        names = [wanted] if isinstance(wanted, str) else wanted
+        for name in names:
+            if name not in scores:
+                raise UserError(
+                    f'default_hooks.checkpoint.save_best={name!r}: '
+                    f'val_evaluator reports {", ".join(scores)}.'
+                )
+
+
+class RehearsalHook(Hook):
+    """Tries everything that a training will do, just before it begins.
+
+    Args:
+        cfg: The config, to name its keys.
+    """
+
+    def __init__(self, cfg: Config) -> None:
+        self.cfg = cfg
+        self.done = False
+
+    def before_train(self, runner: Runner) -> None:
+        """Try one step of every phase and one validation image."""
+        with untouched(unwrap_model(runner.model)):
+            self.rehearse(runner)
+        self.done = True
+
+    def rehearse(self, runner: Runner) -> None:
+        """Use few images, to lose little time."""
+        model = unwrap_model(runner.model)
+        with naming_keys(self.cfg, 'train_dataloader'):
+            few_images(runner.train_loop.dataloader, IMAGES)
+        for key, _, optims in phases_of(runner):
+            batch = few_images(runner.train_loop.dataloader, IMAGES)
+            with naming_keys(self.cfg, key):
+                train_once(model, batch, optims)
+        if runner.val_loop is not None:
+            self.validate(runner, runner.val_loop)
+
+    def validate(self, runner: Runner, loop: Any) -> None:
+        """Predict and score one image."""
+        with naming_keys(self.cfg, 'val_dataloader'):
+            batch = few_images(loop.dataloader, 1)
+        with naming_keys(self.cfg, 'model.test_cfg'):
+            outputs = predict_once(unwrap_model(runner.model), batch)
+        with naming_keys(self.cfg, 'val_evaluator'):
+            check_best(runner, score_once(loop.evaluator, batch, outputs))

@@ -1,0 +1,58 @@
+"""Training from a config, with every mistake found before it begins."""
+
+import torch
+from mmengine.config import Config
+from mmengine.device import get_device
+from mmengine.registry import RUNNERS
+from mmengine.runner import Runner
+from torch import nn
+
+from ..utils.errors import UserError
+from .config_check import check_config
+from .config_errors import naming_keys
+from .rehearsal import RehearsalHook
+
+
+def build_runner(cfg: Config) -> Runner:
+    """Check a config and build its runner.
+
+    Args:
+        cfg: The config, with a ``work_dir``.
+
+    Raises:
+        UserError: Naming the key that is wrong.
+    """
+    check_config(cfg)
+    if cfg.get('launcher') == 'pytorch' and get_device() == 'cpu':
+        # MMEngine joins processes on GPUs only, unless they have joined.
+        torch.distributed.init_process_group('gloo')
+    with naming_keys(cfg):
+        if 'runner_type' in cfg:
+            return RUNNERS.build(cfg)
+        return Runner.from_cfg(cfg)
+
+
+def train(runner: Runner, rehearsal: RehearsalHook) -> nn.Module:
+    """Train; what fails before the first iteration names its key.
+
+    Args:
+        runner: The runner.
+        rehearsal: What to try before the first iteration.
+
+    Returns:
+        The trained model.
+    """
+    cfg = rehearsal.cfg
+    if cfg.get('train_cfg') is None or cfg.get('train_dataloader') is None:
+        raise UserError(
+            'there is nothing to train: the config has no train_cfg or no '
+            'train_dataloader.'
+        )
+    runner.register_hook(rehearsal, 'LOWEST')
+    try:
+        return runner.train()
+    except Exception as error:
+        if rehearsal.done:
+            raise
+        with naming_keys(cfg):
+            raise error

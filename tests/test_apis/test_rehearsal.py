@@ -1,0 +1,84 @@
+"""What would fail later fails first, and nothing changes."""
+
+import random
+
+import numpy as np
+import pytest
+import torch
+from mmengine.config import Config
+
+from mmcar.apis.rehearsal import RehearsalHook, untouched
+from mmcar.apis.training import build_runner, train
+from mmcar.utils.errors import UserError
+from tests.test_wrong_configs.running import change, right_config
+from tests.toys import toy_batch, toy_model, toy_optims
+
+
+def test_untouched():
+    model = toy_model()
+    first = next(model.parameters())
+    first.grad = torch.ones_like(first)
+    before = {k: v.clone() for k, v in model.state_dict().items()}
+    model.eval()
+    states = torch.get_rng_state(), np.random.get_state()[1].copy()
+    with untouched(model):
+        model.train()
+        for buffer in model.buffers():
+            buffer.add_(1)
+        first.grad = None
+        torch.rand(3), np.random.rand(3), random.random()
+    assert all(
+        torch.equal(v, before[k]) for k, v in model.state_dict().items()
+    )
+    assert first.grad is not None and bool((first.grad == 1).all())
+    assert not model.training
+    assert torch.equal(torch.get_rng_state(), states[0])
+    assert (np.random.get_state()[1] == states[1]).all()
+
+
+def trained(cfg: dict, folder, name: str, rehearse: bool) -> dict:
+    cfg = Config(dict(cfg, work_dir=str(folder / name), experiment_name=name))
+    runner = build_runner(cfg)
+    if rehearse:
+        train(runner, RehearsalHook(cfg))
+    else:
+        runner.train()
+    return runner.model.state_dict()
+
+
+def test_training_is_the_same_with_and_without(tmp_path):
+    cfg = right_config(tmp_path / 'data')
+    with_it = trained(cfg, tmp_path, 'with_rehearsal', True)
+    without = trained(cfg, tmp_path, 'without_rehearsal', False)
+    assert with_it.keys() == without.keys()
+    assert all(torch.equal(with_it[key], without[key]) for key in without)
+
+
+@pytest.mark.parametrize(
+    ('changes', 'words'),
+    [
+        (
+            {'model.loss_samples': dict(type='EnergyLoss', classes=[5])},
+            'model.loss_samples',
+        ),
+        ({'default_hooks.checkpoint.save_best': 'GED_9'}, 'save_best'),
+    ],
+)
+def test_a_later_phase_fails_before_the_first(tmp_path, changes, words):
+    cfg = change(right_config(tmp_path / 'data'), changes)
+    if 'save_best' in words:
+        cfg['default_hooks']['checkpoint']['rule'] = 'less'
+    with pytest.raises(UserError, match=words):
+        trained(cfg, tmp_path, f'fails_{words}', True)
+    assert not list(tmp_path.rglob('*.pth'))
+
+
+def test_the_toys_learn():
+    """The rehearsal's stand-in for an optimiser is what keeps them still."""
+    model = toy_model()
+    before = {k: v.clone() for k, v in model.named_parameters()}
+    model.train_step(toy_batch(), toy_optims(model))
+    changed = [
+        not torch.equal(v, before[k]) for k, v in model.named_parameters()
+    ]
+    assert any(changed)

@@ -1,0 +1,52 @@
+"""Each wrong config ends in exit code 2 and a sentence that names the key."""
+
+import pytest
+
+from tests.test_wrong_configs import contradictions, corpus
+from tests.test_wrong_configs.running import change, outcome, right_config
+
+CASES = [
+    *corpus.UNKNOWN_KEYS,
+    *corpus.UNKNOWN_TYPES,
+    *corpus.MISSING,
+    *corpus.WRONG_TYPES,
+    *contradictions.WRONG_VALUES,
+    *contradictions.TOGETHER,
+    *contradictions.PATHS,
+]
+NAMES = [name for name, _, _ in CASES]
+
+
+@pytest.fixture(scope='module')
+def right(tmp_path_factory):
+    folder = tmp_path_factory.mktemp('wrong_configs')
+    return folder, right_config(folder / 'data')
+
+
+def check(case, right, monkeypatch):
+    name, changes, fragment = case
+    folder, cfg = right
+    code, text = outcome(folder, change(cfg, changes), monkeypatch)
+    assert code == 2, f'{name}: {text}'
+    assert fragment in text.splitlines()[-1], f'{name}: {text}'
+
+
+def test_there_are_many():
+    assert len(CASES) >= 200
+
+
+def test_the_right_config_is_right(right, monkeypatch):
+    folder, cfg = right
+    code, text = outcome(folder, cfg, monkeypatch)
+    assert code == 0, text
+
+
+@pytest.mark.parametrize('case', CASES[::5], ids=NAMES[::5])
+def test_some(case, right, monkeypatch):
+    check(case, right, monkeypatch)
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize('case', CASES, ids=NAMES)
+def test_all(case, right, monkeypatch):
+    check(case, right, monkeypatch)
