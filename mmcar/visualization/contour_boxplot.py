@@ -1,0 +1,105 @@
+"""Many outlines at a glance: median, 50 % band, envelope, outliers."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from torch import Tensor
+
+from ..evaluation import ContourBoxplot
+from .uncertainty import interpolation, picture_size
+
+BAND, ENVELOPE, MEDIAN, OUTLIER = '#0072b2', '#56b4e9', '#f0e442', '#d55e00'
+
+
+def draw_contour_boxplot(
+    image: np.ndarray, masks: np.ndarray, box: ContourBoxplot, name: str
+) -> Figure:
+    """Draw all outlines, and the boxplot of them.
+
+    Args:
+        image: RGB (H, W, 3) uint8.
+        masks: (S, H, W) bool.
+        box: Of the same masks.
+        name: What is outlined.
+    """
+    width, height = (1.35 * side for side in picture_size(image))
+    figure = Figure((2 * width + 0.1, height + 0.75))
+    left, right = figure.subplots(1, 2)
+    figure.subplots_adjust(
+        left=0.01,
+        right=0.99,
+        wspace=0.03,
+        top=1 - 0.3 / figure.get_figheight(),
+        bottom=0.4 / figure.get_figheight(),
+    )
+    for axes in (left, right):
+        axes.imshow(image, interpolation=interpolation(image))
+        axes.axis('off')
+        axes.set(xlim=(-0.5, image.shape[1] - 0.5))
+        axes.set(ylim=(image.shape[0] - 0.5, -0.5))
+    for mask in masks:
+        outline(left, mask, color=ENVELOPE, linewidth=0.9, alpha=0.8)
+    left.set_title(f'{name}: {len(masks)} outlines', fontsize=10)
+    _fill(right, box.outer_core, box.outer_union, ENVELOPE, 0.35)
+    _fill(right, box.inner_core, box.inner_union, BAND, 0.55)
+    for index in box.outliers:
+        outline(
+            right, masks[index], color=OUTLIER, linewidth=1.2, linestyle='--'
+        )
+    outline(right, masks[box.median], color=MEDIAN, linewidth=2.2)
+    right.set_title('contour boxplot', fontsize=10)
+    figure.legend(
+        handles=_handles(box, bool(masks[box.median].any())),
+        loc='lower center',
+        ncols=4,
+        fontsize=8,
+        frameon=False,
+        borderaxespad=0.2,
+    )
+    return figure
+
+
+def outline(axes: Axes, mask: np.ndarray, **style: object) -> None:
+    """Draw the outline of a mask (H, W); nothing if there is none.
+
+    It runs between the pixels, also at the border of the image.
+    """
+    if not mask.any():
+        return
+    padded = np.pad(mask, 1).astype(float)
+    rows, columns = (np.arange(-1, side + 1) for side in mask.shape)
+    lines = Figure().subplots().contour(columns, rows, padded, [0.5])
+    for segment in lines.allsegs[0]:
+        axes.plot(*segment.T, **style)
+
+
+def _fill(
+    axes: Axes, core: Tensor, union: Tensor, colour: str, alpha: float
+) -> None:
+    """Fill what a union of masks has beyond their core."""
+    band = (union & ~core).cpu().numpy()
+    if not band.any():
+        return
+    padded = np.pad(band, 1).astype(float)
+    rows, columns = (np.arange(-1, side + 1) for side in band.shape)
+    axes.contourf(
+        columns, rows, padded, [0.5, 2], colors=[colour], alpha=alpha
+    )
+
+
+def _handles(box: ContourBoxplot, has_median: bool) -> list:
+    median = 'median' if has_median else 'median: nothing outlined'
+    handles = [
+        Line2D([], [], color=MEDIAN, linewidth=2.2, label=median),
+        Patch(color=BAND, alpha=0.6, label='50 % band'),
+        Patch(color=ENVELOPE, alpha=0.5, label='envelope'),
+    ]
+    if box.outliers:
+        number = len(box.outliers)
+        label = f'{number} outlier{"s" * (number > 1)}'
+        handles.append(
+            Line2D([], [], color=OUTLIER, linestyle='--', label=label)
+        )
+    return handles
