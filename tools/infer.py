@@ -91,6 +91,11 @@ def parse_args() -> argparse.Namespace:
         '--npz', action='store_true', help='also write all arrays'
     )
     parser.add_argument(
+        '--no-figures',
+        action='store_true',
+        help='only label maps and overlays, which is faster',
+    )
+    parser.add_argument(
         '--cfg-options',
         nargs='+',
         action=DictAction,
@@ -166,7 +171,7 @@ def predict_all(
             if isinstance(result, Unreadable):
                 bad.append(result)
             else:
-                result.save(out, args.npz)
+                result.save(out, args.npz, not args.no_figures)
                 done[result.name] = result.summary()
             progress.advance(task)
     return [done[i.name] for i in images if i.name in done], bad

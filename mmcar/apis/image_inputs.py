@@ -28,6 +28,7 @@ LABEL_TRANSFORMS = (
     'LoadMultiAnnotations',
     'LoadDepthAnnotation',
     'RandomClassFlips',
+    'LesionCenteredCrop',
 )
 
 Inputs = str | Path | np.ndarray | Sequence[str | Path | np.ndarray]
@@ -177,10 +178,14 @@ class ImagePipeline:
             results = self._load_file(image.path)
         else:
             results = self._take_array(image.name, image.array)
-        pixels = results['img']
-        planes = np.atleast_3d(pixels).transpose(2, 0, 1).astype(np.float32)
-        picture = input_image(torch.from_numpy(planes), pixels.shape[:2])
+        pixels = np.atleast_3d(results['img'])
         packed = self.transform(results)
+        shape = tuple(packed['data_samples'].metainfo['ori_shape'][:2])
+        if shape == pixels.shape[:2]:
+            planes = pixels.transpose(2, 0, 1).astype(np.float32)
+            picture = input_image(torch.from_numpy(planes), shape)
+        else:  # the pipeline crops, and predictions are of the crop
+            picture = input_image(packed['inputs'], shape)
         return LoadedImage(image.name, image.path, picture, packed)
 
     def _load_file(self, path: str) -> dict:

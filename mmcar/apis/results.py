@@ -7,6 +7,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from matplotlib.figure import Figure
 from mmseg.structures import SegDataSample
 
 from ..datasets.image_files import write_png
@@ -147,12 +148,16 @@ class InferenceResult:
             ],
         )
 
-    def save(self, out_dir: str | Path, npz: bool = False) -> None:
+    def save(
+        self, out_dir: str | Path, npz: bool = False, figures: bool = True
+    ) -> None:
         """Write label maps, overlays and figures below a folder.
 
         Args:
             out_dir: The folder; each kind of file has a folder in it.
             npz: Also write all arrays, as ``npz/<name>.npz``.
+            figures: Draw uncertainty, hypotheses and contours, which takes
+                longer than the rest.
         """
 
         def path(kind: str, ending: str = '.png') -> Path:
@@ -163,30 +168,35 @@ class InferenceResult:
             write_labels(path('samples', f'/{k:03d}.png'), sample)
         overlay = overlay_labels(self.image, self.decision, self.palette)
         write_png(path('overlay'), cv2.cvtColor(overlay, cv2.COLOR_RGB2BGR))
+        if npz:
+            write_file(path('npz', '.npz'), self._packed())
+        if figures:
+            for kind, figure in self.figures().items():
+                write_figure(path(kind), figure, DPI)
+
+    def figures(self) -> dict[str, Figure]:
+        """Draw ``uncertainty``, ``hypotheses`` and, if K = 2, ``contours``."""
         maps = {
             'pixelwise probabilities': self.entropy,
             f'mean of {len(self.samples)} samples': self.sample_entropy,
         }
-        figure = draw_uncertainty(self.image, maps, len(self.classes))
-        write_figure(path('uncertainty'), figure, DPI)
-        figure = draw_hypotheses(
-            self.image,
-            self.decision,
-            self.samples,
-            self.hypotheses,
-            self.classes,
-            self.palette,
-            self.flip_states,
+        figures = dict(
+            uncertainty=draw_uncertainty(self.image, maps, len(self.classes)),
+            hypotheses=draw_hypotheses(
+                self.image,
+                self.decision,
+                self.samples,
+                self.hypotheses,
+                self.classes,
+                self.palette,
+                self.flip_states,
+            ),
         )
-        write_figure(path('hypotheses'), figure, DPI)
         if self.boxplot is not None:
-            masks = self.samples == 1
-            figure = draw_contour_boxplot(
-                self.image, masks, self.boxplot, self.classes[1]
+            figures['contours'] = draw_contour_boxplot(
+                self.image, self.samples == 1, self.boxplot, self.classes[1]
             )
-            write_figure(path('contours'), figure, DPI)
-        if npz:
-            write_file(path('npz', '.npz'), self._packed())
+        return figures
 
     def _packed(self) -> bytes:
         """All arrays, as an NPZ file."""

@@ -37,19 +37,20 @@ def draw_contour_boxplot(
     for axes in (left, right):
         axes.imshow(image, interpolation=interpolation(image))
         axes.axis('off')
-        axes.set(xlim=(-0.5, image.shape[1] - 0.5))
-        axes.set(ylim=(image.shape[0] - 0.5, -0.5))
     for mask in masks:
-        outline(left, mask, color=ENVELOPE, linewidth=0.9, alpha=0.8)
+        outline(left, mask, ENVELOPE, 0.9)
     left.set_title(f'{name}: {len(masks)} outlines', fontsize=10)
     _fill(right, box.outer_core, box.outer_union, ENVELOPE, 0.35)
     _fill(right, box.inner_core, box.inner_union, BAND, 0.55)
     for index in box.outliers:
-        outline(
-            right, masks[index], color=OUTLIER, linewidth=1.2, linestyle='--'
-        )
-    outline(right, masks[box.median], color=MEDIAN, linewidth=2.2)
+        outline(right, masks[index], OUTLIER, 1.2, '--')
+    outline(right, masks[box.median], MEDIAN, 2.2)
     right.set_title('contour boxplot', fontsize=10)
+    (top, bottom), (first, last) = zoom(masks.any(0))
+    for axes in (left, right):
+        axes.set(
+            xlim=(first - 0.5, last - 0.5), ylim=(bottom - 0.5, top - 0.5)
+        )
     figure.legend(
         handles=_handles(box, bool(masks[box.median].any())),
         loc='lower center',
@@ -61,18 +62,48 @@ def draw_contour_boxplot(
     return figure
 
 
-def outline(axes: Axes, mask: np.ndarray, **style: object) -> None:
-    """Draw the outline of a mask (H, W); nothing if there is none.
+def zoom(mask: np.ndarray) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Rows and columns to show of a mask (H, W): small objects up close.
 
-    It runs between the pixels, also at the border of the image.
+    The part has the shape of the image, a whole fraction of its size, and
+    leaves room around the object.
     """
+    sides = mask.shape
+    spans = [np.flatnonzero(mask.any(1 - axis)) for axis in (0, 1)]
     if not mask.any():
-        return
-    padded = np.pad(mask, 1).astype(float)
+        return (0, sides[0]), (0, sides[1])
+    share = max(
+        1.5 * (span[-1] + 1 - span[0]) / side
+        for span, side in zip(spans, sides, strict=True)
+    )
+    factor = max(1, int(1 / share))
+    window = []
+    for span, side in zip(spans, sides, strict=True):
+        length = side // factor
+        start = (int(span[0]) + int(span[-1]) + 1 - length) // 2
+        start = min(max(start, 0), side - length)
+        window.append((start, start + length))
+    return window[0], window[1]
+
+
+def outline(
+    axes: Axes, mask: np.ndarray, colour: str, width: float, dash: str = '-'
+) -> None:
+    """Draw the outline of a mask (H, W); nothing if there is none."""
+    if mask.any():
+        axes.contour(
+            *_closed(mask),
+            [0.5],
+            colors=[colour],
+            linewidths=width,
+            linestyles=dash,
+        )
+
+
+def _closed(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Columns, rows and values of a mask, with outlines at its border too."""
     rows, columns = (np.arange(-1, side + 1) for side in mask.shape)
-    lines = Figure().subplots().contour(columns, rows, padded, [0.5])
-    for segment in lines.allsegs[0]:
-        axes.plot(*segment.T, **style)
+    return columns, rows, np.pad(mask, 1).astype(float)
 
 
 def _fill(
@@ -82,11 +113,7 @@ def _fill(
     band = (union & ~core).cpu().numpy()
     if not band.any():
         return
-    padded = np.pad(band, 1).astype(float)
-    rows, columns = (np.arange(-1, side + 1) for side in band.shape)
-    axes.contourf(
-        columns, rows, padded, [0.5, 2], colors=[colour], alpha=alpha
-    )
+    axes.contourf(*_closed(band), [0.5, 2], colors=[colour], alpha=alpha)
 
 
 def _handles(box: ContourBoxplot, has_median: bool) -> list:

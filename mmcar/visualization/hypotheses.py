@@ -12,7 +12,6 @@ from .overlays import overlay_labels
 from .uncertainty import picture_size
 
 MAX_SHOWN = 6
-COLUMNS = 4
 LETTER = 0.062  # inches, of the small font
 
 
@@ -38,8 +37,9 @@ def draw_hypotheses(
     """
     shown = hypotheses[:MAX_SHOWN]
     width, height = picture_size(image)
-    columns = min(2 + len(shown), COLUMNS)
-    rows = -(-(2 + len(shown)) // columns)
+    number = 2 + len(shown)
+    columns = number if number <= 4 else -(-number // 2)
+    rows = -(-number // columns)
     texts = [_caption(h, classes, int(width / LETTER)) for h in shown]
     lines = max(text.count('\n') + 1 for text in texts)
     notes = _notes(hypotheses, flip_states, classes)
@@ -150,4 +150,5 @@ def _add_legend(
             handlelength=1,
             handleheight=1,
             borderaxespad=0.2,
+            bbox_to_anchor=(0.003, 0),
         )

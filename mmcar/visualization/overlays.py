@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 
+from ..utils.errors import UserError
 from .sample_grid import colour_labels
 
 # Okabe and Ito's colours, which colour-blind people can tell apart.
@@ -77,6 +78,11 @@ def overlay_labels(
     Returns:
         RGB uint8; small images come out enlarged by `display_factor`.
     """
+    if image.shape[:2] != label_map.shape:
+        raise UserError(
+            f'label map of {label_map.shape} pixels on an image of '
+            f'{image.shape[:2]}: expected one size'
+        )
     factor = display_factor(image.shape)
     labels = enlarge(label_map, factor)
     size = (labels.shape[1], labels.shape[0])
