@@ -64,6 +64,11 @@ def _read_file(path: str) -> Config:
             f'There is no config {path}: expected the path of a config file, '
             "'mmcar::<folder>/<name>.py' or 'mmseg::<folder>/<name>.py'."
         ) from error
+    except Exception as error:  # a config is code: it can raise anything
+        raise UserError(
+            f'{path} cannot be read as a config: {type(error).__name__}: '
+            f'{error}'
+        ) from error
 
 
 def load_model(
