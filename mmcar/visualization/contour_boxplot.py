@@ -11,6 +11,7 @@ from ..evaluation import ContourBoxplot
 from .uncertainty import interpolation, picture_size
 
 BAND, ENVELOPE, MEDIAN, OUTLIER = '#0072b2', '#56b4e9', '#f0e442', '#d55e00'
+MAX_ZOOM = 4
 
 
 def draw_contour_boxplot(
@@ -76,7 +77,7 @@ def zoom(mask: np.ndarray) -> tuple[tuple[int, int], tuple[int, int]]:
         1.5 * (span[-1] + 1 - span[0]) / side
         for span, side in zip(spans, sides, strict=True)
     )
-    factor = max(1, int(1 / share))
+    factor = min(max(1, int(1 / share)), MAX_ZOOM)
     window = []
     for span, side in zip(spans, sides, strict=True):
         length = side // factor

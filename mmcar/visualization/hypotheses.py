@@ -13,6 +13,7 @@ from .uncertainty import picture_size
 
 MAX_SHOWN = 6
 LETTER = 0.062  # inches, of the small font
+LEGEND_ENTRY = (1.05, 0.19)  # inches
 
 
 def draw_hypotheses(
@@ -44,7 +45,9 @@ def draw_hypotheses(
     lines = max(text.count('\n') + 1 for text in texts)
     notes = _notes(hypotheses, flip_states, classes)
     used = np.unique([decision, *(samples[h.representative] for h in shown)])
-    bottom = 0.34 + 0.17 * len(notes)
+    per_line = max(1, int(columns * width / LEGEND_ENTRY[0]))
+    legend = LEGEND_ENTRY[1] * -(-len(used) // per_line)
+    bottom = 0.15 + legend + 0.17 * len(notes)
     cell = height + 0.3 + 0.16 * lines
     size = (columns * (width + 0.12), rows * cell + bottom)
     figure = Figure(size)
@@ -72,9 +75,9 @@ def draw_hypotheses(
             linespacing=1.25,
         )
     _place_grid(figure, cell, lines, bottom, rows)
-    _add_legend(figure, used, classes, palette)
+    _add_legend(figure, used, classes, palette, per_line)
     for k, note in enumerate(notes):
-        y = (0.28 + 0.17 * (len(notes) - k)) / size[1]
+        y = (0.1 + legend + 0.17 * (len(notes) - k)) / size[1]
         figure.text(0.01, y, note, fontsize=8, va='top')
     return figure
 
@@ -133,6 +136,7 @@ def _add_legend(
     used: np.ndarray,
     classes: Sequence[str],
     palette: np.ndarray,
+    per_line: int,
 ) -> None:
     """Name the colours of the classes that are seen."""
     if len(palette) == 2:
@@ -144,7 +148,7 @@ def _add_legend(
         figure.legend(
             handles=handles,
             loc='lower left',
-            ncols=min(len(handles), 12),
+            ncols=min(len(handles), per_line),
             fontsize=7.5,
             frameon=False,
             handlelength=1,

@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -208,40 +206,6 @@ def test_memory_is_bounded_by_waiting_batches(own, tmp_path):
     finally:
         own.pipeline = usual
     assert len(loaded) == 8
-
-
-def test_files(own, images, tmp_path):
-    result = own(
-        images[:2], num_samples=3, out_dir=tmp_path / 'out', npz=True
-    )[1]
-    found = {
-        path.relative_to(tmp_path / 'out').as_posix()
-        for path in (tmp_path / 'out').rglob('*')
-        if path.is_file()
-    }
-    kinds = ('decision', 'overlay', 'uncertainty', 'hypotheses', 'contours')
-    expected = {f'{kind}/{i}.png' for kind in kinds for i in (0, 1)}
-    expected |= {f'samples/{i}/00{k}.png' for i in (0, 1) for k in range(3)}
-    expected |= {f'npz/{i}.npz' for i in (0, 1)}
-    assert found == expected
-    kept = read_bgr_free(tmp_path / 'out/samples/1/002.png')
-    np.testing.assert_array_equal(kept, result.samples[2])
-    with np.load(tmp_path / 'out/npz/1.npz') as arrays:
-        np.testing.assert_array_equal(arrays['samples'], result.samples)
-        np.testing.assert_array_equal(arrays['entropy'], result.entropy)
-        group = arrays['hypothesis_of_sample']
-        assert all(
-            group[i] == number
-            for number, h in enumerate(result.hypotheses)
-            for i in h.members
-        )
-    assert json.loads(json.dumps(result.summary()))['num_samples'] == 3
-
-
-def read_bgr_free(path):
-    from PIL import Image
-
-    return np.array(Image.open(path))
 
 
 def test_a_folder_that_cannot_be_written_fails_first(own, images, tmp_path):

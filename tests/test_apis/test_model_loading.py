@@ -109,7 +109,9 @@ def test_a_sampler_of_ones_own(tmp_path):
     weights = save_weights(cfg, tmp_path / 'w.pth')
     sampler = dict(type='GumbelSampler', correlation_length=8.0)
     model = load_model(cfg, weights, sampler=sampler)
-    assert model.decode_head.generator.gumbel.correlation_length == 8.0
+    plain = load_model(cfg, weights)
+    sizes = [m.decode_head.generator.noise_size for m in (plain, model)]
+    assert sizes[0] == 4 < sizes[1]
     own = own_config()
     with pytest.raises(ValueError, match='sampler of its own'):
         load_model(own, sampler=sampler)
