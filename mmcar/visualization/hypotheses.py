@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -59,27 +60,25 @@ def draw_hypotheses(
         f'{100 * h.probability:.0f} %  ({len(h.members)} of {len(samples)})'
         for h in shown
     ]
-    captions = ['', '', *texts]
     for axes in grid:
         axes.axis('off')
-    for axes, picture, title, text in zip(
-        grid, pictures, titles, captions, strict=False
-    ):
-        axes.imshow(picture, interpolation='antialiased')
-        axes.set_title(title, fontsize=10, pad=4)
-        axes.text(
-            *(0, -0.03, text),
-            transform=axes.transAxes,
-            fontsize=7.5,
-            va='top',
-            linespacing=1.25,
-        )
+    captions = ['', '', *texts]
+    cells = zip(grid, pictures, titles, captions, strict=False)
+    for axes, *content in cells:
+        _draw_cell(axes, *content)
     _place_grid(figure, cell, lines, bottom, rows)
     _add_legend(figure, used, classes, palette, per_line)
     for k, note in enumerate(notes):
         y = (0.1 + legend + 0.17 * (len(notes) - k)) / size[1]
         figure.text(0.01, y, note, fontsize=8, va='top')
     return figure
+
+
+def _draw_cell(axes: Axes, picture: np.ndarray, title: str, text: str) -> None:
+    axes.imshow(picture, interpolation='antialiased')
+    axes.set_title(title, fontsize=10, pad=4)
+    style = dict(fontsize=7.5, va='top', linespacing=1.25)
+    axes.text(0, -0.03, text, transform=axes.transAxes, **style)
 
 
 def _caption(

@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -14,6 +17,7 @@ from tests.test_apis.models import (
     stock_config,
     write_images,
 )
+from tests.test_tools.project import ROOT
 
 SIZES = ((16, 16), (16, 24), (16, 16), (24, 16), (16, 24), (16, 16))
 
@@ -231,3 +235,20 @@ def test_wrong_numbers(own, images):
         own(images[0], num_samples=0)
     with pytest.raises(ValueError, match='batch_size=0'):
         own(images[0], batch_size=0)
+
+
+def test_the_guide(tmp_path, monkeypatch, capsys):
+    """Code in the guide runs as it stands there."""
+    monkeypatch.chdir(tmp_path)
+    cfg = stock_config()
+    cfg.dump('my_config.py')
+    save_weights(cfg, 'my_weights.pth')
+    Path(write_images(tmp_path, [(16, 16)])[0]).rename('image.png')
+    guide = (ROOT / 'docs' / 'inference.md').read_text()
+    (code,) = re.findall(r'```python\n(.*?)```', guide, flags=re.DOTALL)
+    scope = {}
+    exec(code, scope)
+    printed = capsys.readouterr().out
+    for hypothesis in scope['result'].hypotheses:
+        assert f'{hypothesis.probability} {hypothesis.members}' in printed
+    assert scope['result'].samples.shape == (16, 16, 16)

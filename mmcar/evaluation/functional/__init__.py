@@ -8,6 +8,7 @@ from .calibration import (
     negative_log_likelihood,
     score_sums,
 )
+from .changes import Change, describe_changes
 from .class_flips import flip_energy_distance, flip_energy_terms
 from .contour_boxplot import ContourBoxplot, band_depth, contour_boxplot
 from .energy import (
@@ -16,10 +17,8 @@ from .energy import (
     generalized_energy_distance,
 )
 from .hypotheses import (
-    Change,
     FlipState,
     Hypothesis,
-    describe_changes,
     find_flip_states,
     find_hypotheses,
 )

@@ -3,7 +3,6 @@ import pytest
 import torch
 
 from mmcar.evaluation import (
-    describe_changes,
     find_flip_states,
     find_hypotheses,
 )
@@ -109,24 +108,6 @@ def test_representative_is_the_medoid():
         distances = sample_distances(own, 2).mean(1)
         best = hypothesis.members[int(distances.argmin())]
         assert hypothesis.representative == best
-
-
-def test_changes_say_what_where_and_how_much():
-    samples = torch.stack([square(*LEFT)] * 7 + [square(*RIGHT)] * 3)
-    first, second = hypotheses_of(samples, square(*LEFT))
-    assert first.changes == ()
-    assert describe_changes(first.changes, ('ground', 'square')) == (
-        'as the decision'
-    )
-    lost, gained = second.changes
-    assert (lost.before, lost.after, lost.pixels) == (0, 1, 48)
-    assert (gained.before, gained.after, gained.pixels) == (1, 0, 48)
-    assert lost.share == 48 / 256
-    assert lost.centre == (0.5, 12 / 16)
-    assert describe_changes(second.changes, ('ground', 'square')) == (
-        'square instead of ground on 18.8 % of the image (48 pixels, right); '
-        'ground instead of square on 18.8 % of the image (48 pixels, left)'
-    )
 
 
 def test_order_of_samples_only_renames_them():
