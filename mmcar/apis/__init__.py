@@ -1,1 +1,5 @@
-"""What users call: checks of a config, training, a dry run."""
+"""For users in Python: inference, calibration, checks of a config."""
+
+from .inferencer import StochasticInferencer
+
+__all__ = ['StochasticInferencer']

@@ -1,6 +1,5 @@
 """Hooks of ``tools/test.py``: predictions as files and as figures."""
 
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -12,10 +11,10 @@ from mmseg.registry import HOOKS
 from mmseg.structures import SegDataSample
 from torch import Tensor
 
-from ..datasets.image_files import write_png
 from ..structures import sample_key
 from ..utils.errors import UserError
-from ..utils.files import inside, write_file
+from ..utils.files import inside
+from .files import write_figure, write_labels
 from .sample_grid import SampleRow, draw_sample_grid
 
 
@@ -129,10 +128,8 @@ class DrawSamplesHook(Hook):
                 num_samples=self.num_samples,
                 palette=np.array(palette, np.uint8) if palette else None,
             )
-            drawn = io.BytesIO()
-            figure.savefig(drawn, format='png', dpi=100)
             path = inside(self.out_dir, f'{output_name(sample)}.png')
-            write_file(path, drawn.getvalue())
+            write_figure(path, figure)
 
 
 @HOOKS.register_module()
@@ -171,6 +168,4 @@ class SaveSamplesHook(Hook):
                     self._write(f'samples/{name}/{k:03d}.png', label_map)
 
     def _write(self, name: str, label_map: Tensor) -> None:
-        ids = label_map.cpu().numpy()
-        dtype = np.uint8 if ids.max() <= 255 else np.uint16
-        write_png(inside(self.out_dir, name), ids.astype(dtype))
+        write_labels(inside(self.out_dir, name), label_map.cpu().numpy())

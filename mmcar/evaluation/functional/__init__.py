@@ -8,11 +8,19 @@ from .calibration import (
     negative_log_likelihood,
     score_sums,
 )
+from .changes import Change, describe_changes
 from .class_flips import flip_energy_distance, flip_energy_terms
+from .contour_boxplot import ContourBoxplot, band_depth, contour_boxplot
 from .energy import (
     EnergyTerms,
     energy_distance_terms,
     generalized_energy_distance,
+)
+from .hypotheses import (
+    FlipState,
+    Hypothesis,
+    find_flip_states,
+    find_hypotheses,
 )
 from .iou import pairwise_iou
 from .matching import (
@@ -25,13 +33,22 @@ from .offsets import flip_observations, flip_offsets, flip_probability_sums
 
 __all__ = [
     'CalibrationBins',
+    'Change',
+    'ContourBoxplot',
     'EnergyTerms',
+    'FlipState',
+    'Hypothesis',
     'ScoreSums',
+    'band_depth',
     'best_match_iou',
     'brier_score',
+    'contour_boxplot',
     'decision_iou',
+    'describe_changes',
     'energy_distance_terms',
     'entropy',
+    'find_flip_states',
+    'find_hypotheses',
     'flip_energy_distance',
     'flip_energy_terms',
     'flip_observations',

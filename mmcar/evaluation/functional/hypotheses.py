@@ -1,0 +1,205 @@
+"""Samples of one image, grouped into the few that really differ."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import squareform
+from torch import Tensor
+
+from ...structures import ClassFlips
+from ...utils.errors import UserError
+from .changes import Change, find_changes
+from .inputs import check_maps, check_same_size
+from .iou import pairwise_iou
+
+APART = 0.5
+"""Groups with a mean IoU below ``1 - APART`` are never one hypothesis."""
+GAP = 3.0
+"""Nearer groups are two if they are this much further apart than spread."""
+SPREAD = 0.05
+"""Distances below it are no difference: a group is at least so spread."""
+
+
+class Hypothesis(NamedTuple):
+    """Samples that tell the same story.
+
+    Attributes:
+        probability: Share of the samples.
+        members: Indices of the samples.
+        representative: The one with the least mean distance to the others.
+        changes: What sets the representative apart from the decision,
+            largest area first.
+    """
+
+    probability: float
+    members: tuple[int, ...]
+    representative: int
+    changes: tuple[Change, ...]
+
+
+class FlipState(NamedTuple):
+    """How often a switchable class shows each of its states.
+
+    Attributes:
+        source: Class id.
+        twin: Id of its twin.
+        as_source: Share of the samples in which the class prevails.
+        as_twin: Share in which its twin prevails.
+        absent: Share without either.
+    """
+
+    source: int
+    twin: int
+    as_source: float
+    as_twin: float
+    absent: float
+
+
+def sample_distances(
+    samples: Tensor, num_classes: int, classes: Sequence[int] | None = None
+) -> Tensor:
+    """Distance 1 - IoU of all pairs of samples.
+
+    Args:
+        samples: Label maps (S, H, W).
+        num_classes: Number of classes K.
+        classes: Ids whose IoU is averaged, those that occur in a pair; None
+            is the foreground if K = 2, else all. Maps in which none of them
+            occurs are equal.
+
+    Returns:
+        (S, S) float64.
+    """
+    if classes is None and num_classes == 2:
+        classes = (1,)
+    maps = samples.short()  # has a value that is no id, unlike uint8
+    iou = pairwise_iou(
+        maps,
+        maps,
+        num_classes=num_classes,
+        classes=classes,
+        ignore_index=-1,  # samples leave no pixel open
+    )
+    return 1 - iou.nan_to_num(nan=1.0)
+
+
+def cut_height(heights: np.ndarray) -> float:
+    """Where to cut a dendrogram: the rule for what counts as different.
+
+    Groups whose mean distance is `APART` or more are always different. Below
+    it they are if the tree has a clear gap: the next merge after a height is
+    at least `GAP` times as high (heights under `SPREAD` count as that), and
+    at most half as many groups as samples are left there, so that a chance
+    likeness of two samples proves nothing. Of several gaps the widest
+    decides. Samples that differ gradually have no such gap: in an even row
+    of maps each merge is about twice as high as the one before.
+
+    Args:
+        heights: Distances at which groups merge, ascending (S - 1,).
+
+    Returns:
+        The distance from which groups are different.
+    """
+    # After merge i there are S - 1 - i groups.
+    upper = np.maximum(heights, SPREAD)[len(heights) // 2 :]
+    ratios = upper[1:] / upper[:-1]
+    if not len(ratios) or ratios.max() < GAP:
+        return APART
+    widest = ratios.argmax()
+    return float(np.sqrt(upper[widest] * upper[widest + 1]))
+
+
+def group_by_distance(
+    distances: Tensor, threshold: float | None = None
+) -> list[list[int]]:
+    """Group samples by average linkage, largest group first.
+
+    Args:
+        distances: Of all pairs (S, S), in [0, 1].
+        threshold: Mean distance from which groups are different; None lets
+            `cut_height` choose.
+
+    Returns:
+        Indices of each group's members; groups of one size in the order of
+        their first members.
+    """
+    if threshold is not None and not 0 < threshold <= 1:
+        raise UserError(
+            f'threshold={threshold!r}: expected a distance 1 - IoU above 0 '
+            'and at most 1, or None'
+        )
+    if len(distances) == 1:
+        return [[0]]
+    table = distances.cpu().numpy().copy()
+    np.fill_diagonal(table, 0)
+    tree = hierarchy.average(squareform(table, checks=False))
+    if threshold is None:
+        threshold = cut_height(tree[:, 2])
+    # Strictly below: groups at the threshold itself are different.
+    limit = np.nextafter(threshold, 0)
+    names = hierarchy.fcluster(tree, limit, criterion='distance')
+    groups: dict[int, list[int]] = {}
+    for i, name in enumerate(names.tolist()):
+        groups.setdefault(name, []).append(i)
+    return sorted(groups.values(), key=len, reverse=True)
+
+
+@torch.no_grad()
+def find_hypotheses(
+    samples: Tensor,
+    decision: Tensor,
+    *,
+    num_classes: int,
+    classes: Sequence[int] | None = None,
+    threshold: float | None = None,
+) -> list[Hypothesis]:
+    """Group the samples of an image into hypotheses.
+
+    Args:
+        samples: Label maps (S, H, W).
+        decision: The model's decision (H, W), which changes refer to.
+        num_classes: Number of classes K.
+        classes: See `sample_distances`.
+        threshold: See `group_by_distance`.
+
+    Returns:
+        The hypotheses, most probable first.
+    """
+    check_maps('samples', samples, num_classes)
+    check_maps('decision', decision[None], num_classes)
+    check_same_size(samples=samples, decision=decision)
+    distances = sample_distances(samples, num_classes, classes)
+    found = []
+    for members in group_by_distance(distances, threshold):
+        within = distances[members][:, members].sum(1)
+        representative = members[int(within.argmin())]
+        changes = find_changes(decision, samples[representative], num_classes)
+        share = len(members) / len(samples)
+        found.append(
+            Hypothesis(share, tuple(members), representative, changes)
+        )
+    return found
+
+
+def find_flip_states(samples: Tensor, flips: ClassFlips) -> list[FlipState]:
+    """How often each switchable class is itself, its twin, or absent.
+
+    Args:
+        samples: Label maps (S, H, W).
+        flips: The table of class flips.
+
+    Returns:
+        One row per flip; in a sample with both, the larger area counts.
+    """
+    states = []
+    for source, twin, _ in flips:
+        own = (samples == source).flatten(1).sum(1)
+        other = (samples == twin).flatten(1).sum(1)
+        absent = (own + other == 0).double().mean().item()
+        as_twin = (other > own).double().mean().item()
+        as_source = 1 - as_twin - absent
+        states.append(FlipState(source, twin, as_source, as_twin, absent))
+    return states

@@ -1,0 +1,180 @@
+import numpy as np
+import pytest
+import torch
+
+from mmcar.evaluation import (
+    find_flip_states,
+    find_hypotheses,
+)
+from mmcar.evaluation.functional.hypotheses import (
+    APART,
+    SPREAD,
+    cut_height,
+    group_by_distance,
+    sample_distances,
+)
+from mmcar.structures import ClassFlips
+
+SIZE = 16
+LEFT = (slice(4, 12), slice(1, 7))
+RIGHT = (slice(4, 12), slice(9, 15))
+EMPTY = torch.zeros(SIZE, SIZE, dtype=torch.uint8)
+
+
+def square(rows, columns, class_id=1):
+    label = EMPTY.clone()
+    label[rows, columns] = class_id
+    return label
+
+
+def ragged(label, seed, share=0.5):
+    """A map whose foreground has lost some of its border pixels."""
+    padded = torch.nn.functional.pad(label, (1, 1, 1, 1))
+    inner = torch.stack(
+        [padded[i : i + SIZE, j : j + SIZE] for i in (0, 1, 2) for j in (0, 2)]
+    ).amin(0)
+    lost = torch.rand(
+        SIZE, SIZE, generator=torch.Generator().manual_seed(seed)
+    )
+    return torch.where((lost < share) & (inner == 0), 0, label)
+
+
+def two_modes(number, seed=0, share=0.7):
+    """The toy set's labels: the left square or the right one."""
+    rng = np.random.default_rng(seed)
+    left = rng.permutation(number) < round(share * number)
+    maps = [
+        ragged(square(*(LEFT if is_left else RIGHT)), i, 0.3)
+        for i, is_left in enumerate(left)
+    ]
+    return torch.stack(maps), left
+
+
+def hypotheses_of(samples, decision=None, **changes):
+    decision = samples[0] if decision is None else decision
+    settings = dict(num_classes=2) | changes
+    return find_hypotheses(samples, decision, **settings)
+
+
+@pytest.mark.parametrize('number', [16, 20, 100])
+def test_two_modes_come_out_with_their_probabilities(number):
+    samples, left = two_modes(number)
+    first, second = hypotheses_of(samples, square(*LEFT))
+    assert abs(first.probability - 0.7) < 0.05
+    assert abs(second.probability - 0.3) < 0.05
+    assert set(first.members) == set(np.flatnonzero(left))
+    assert set(second.members) == set(np.flatnonzero(~left))
+
+
+def test_independent_draws_of_two_modes():
+    rng = np.random.default_rng(3)
+    left = rng.random(400) < 0.7
+    samples = torch.stack([square(*(LEFT if x else RIGHT)) for x in left])
+    found = hypotheses_of(samples)
+    assert len(found) == 2
+    assert found[0].probability == left.mean()
+    assert abs(found[0].probability - 0.7) < 0.05
+
+
+def test_samples_that_differ_slightly_are_one():
+    samples = torch.stack([ragged(square(*LEFT), i, 0.3) for i in range(16)])
+    assert len(samples.flatten(1).unique(dim=0)) == 16
+    (only,) = hypotheses_of(samples)
+    assert only.probability == 1
+    assert only.members == tuple(range(16))
+
+
+def test_an_even_row_of_sizes_is_one():
+    rows = [square(slice(0, 16), slice(0, 10 + k % 6)) for k in range(16)]
+    assert len(hypotheses_of(torch.stack(rows))) == 1
+
+
+def test_noise_around_a_small_change_of_class_is_two():
+    """A class of one tenth of the image flips: far from disjoint maps."""
+    base = torch.arange(SIZE)[:, None].repeat(1, SIZE).div(2).floor().byte()
+    samples = base.repeat(16, 1, 1)
+    for i, sample in enumerate(samples):
+        sample[i % 16, i % 5] = 0
+    samples[10:][samples[10:] == 7] = 8
+    first, second = hypotheses_of(samples, num_classes=9)
+    assert first.members == tuple(range(10))
+    assert second.members == tuple(range(10, 16))
+
+
+def test_representative_is_the_medoid():
+    samples, _ = two_modes(20)
+    for hypothesis in hypotheses_of(samples):
+        own = samples[list(hypothesis.members)]
+        distances = sample_distances(own, 2).mean(1)
+        best = hypothesis.members[int(distances.argmin())]
+        assert hypothesis.representative == best
+
+
+def test_order_of_samples_only_renames_them():
+    samples, _ = two_modes(16)
+    order = torch.randperm(16, generator=torch.Generator().manual_seed(0))
+    found = hypotheses_of(samples)
+    moved = hypotheses_of(samples[order], samples[0])
+    assert [h.probability for h in found] == [h.probability for h in moved]
+    for old, new in zip(found, moved, strict=True):
+        assert set(old.members) == {int(order[i]) for i in new.members}
+
+
+def test_empty_maps_are_a_hypothesis_of_their_own():
+    samples = torch.stack([EMPTY] * 4 + [square(*LEFT)] * 12)
+    found = hypotheses_of(samples)
+    assert [h.probability for h in found] == [0.75, 0.25]
+    assert len(hypotheses_of(torch.stack([EMPTY] * 3))) == 1
+
+
+def test_few_samples():
+    assert hypotheses_of(EMPTY[None])[0].members == (0,)
+    pair = torch.stack([square(*LEFT), square(*RIGHT)])
+    assert [h.probability for h in hypotheses_of(pair)] == [0.5, 0.5]
+
+
+def test_the_highest_id_of_256_counts():
+    samples = torch.stack([square(*LEFT, 255)] * 2 + [EMPTY] * 2)
+    assert len(hypotheses_of(samples, num_classes=256)) == 2
+
+
+def test_cut_height_rule():
+    assert cut_height(np.array([])) == APART
+    assert cut_height(np.array([0.01, 0.02, 0.14])) == APART
+    assert SPREAD < cut_height(np.array([0.01, 0.02, 0.16])) < 0.16
+    assert 0.2 < cut_height(np.array([0.1, 0.2, 0.9])) < 0.9
+    assert cut_height(np.array([0.2, 0.3, 0.4])) == APART
+    # Of two gaps the wider one decides.
+    many = [0.0] * 12
+    assert 0.06 < cut_height(np.array([*many, 0.06, 0.25, 0.9])) < 0.25
+    # Two equal samples among many different ones are no group.
+    assert cut_height(np.array([0.0, *[0.2] * 14])) == APART
+    # Four pairs are.
+    assert 0 < cut_height(np.array([*[0.0] * 4, *[0.2] * 3])) < 0.2
+
+
+def test_threshold_by_hand():
+    distances = torch.tensor([[0, 0.3, 0.9], [0.3, 0, 0.9], [0.9, 0.9, 0]])
+    assert group_by_distance(distances, 0.2) == [[0], [1], [2]]
+    assert group_by_distance(distances, 0.4) == [[0, 1], [2]]
+    assert group_by_distance(distances, 1.0) == [[0, 1, 2]]
+    with pytest.raises(ValueError, match='threshold=0'):
+        group_by_distance(distances, 0)
+
+
+def test_flip_states():
+    flips = ClassFlips.parse([(1, 2, 0.5), (3, 4, 0.5)])
+    samples = torch.stack(
+        [square(*LEFT, 1), square(*LEFT, 2), square(*LEFT, 2), EMPTY]
+    )
+    samples[1, 4, 1] = 1  # a stray pixel of the other state
+    first, second = find_flip_states(samples, flips)
+    assert first == (1, 2, 0.25, 0.5, 0.25)
+    assert second == (3, 4, 0.0, 0.0, 1.0)
+
+
+def test_wrong_inputs_are_named():
+    with pytest.raises(ValueError, match='decision'):
+        hypotheses_of(EMPTY[None], square(*LEFT, 7))
+    with pytest.raises(ValueError, match='one size'):
+        hypotheses_of(EMPTY[None], EMPTY[:4])

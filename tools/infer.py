@@ -1,0 +1,212 @@
+"""Draw label maps for images: decision, samples, hypotheses, uncertainty.
+
+CONFIG and CHECKPOINT are those of a model of mmcar or of any model of
+MMSegmentation, which is sampled from without training.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from mmengine.config import DictAction
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from mmcar import cli
+from mmcar.apis import StochasticInferencer
+from mmcar.apis.image_inputs import ImageInput, list_images
+from mmcar.apis.inferencer import Unreadable
+from mmcar.apis.results import claim_out_dir
+from mmcar.utils.errors import UserError
+from mmcar.utils.files import write_json
+
+CHECKPOINT_SUFFIXES = ('.pth', '.pt')
+
+
+def parse_args() -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        usage='%(prog)s CONFIG [CHECKPOINT] IMAGE... --out-dir DIR [options]',
+    )
+    parser.add_argument(
+        'config', help="config file, 'mmcar::...' or 'mmseg::...'"
+    )
+    parser.add_argument(
+        'inputs',
+        nargs='+',
+        metavar='[CHECKPOINT] IMAGE...',
+        help='checkpoint (a first name that ends in .pth or .pt), then image '
+        'files, folders or quoted patterns',
+    )
+    parser.add_argument(
+        '--checkpoint', metavar='FILE', help='checkpoint of any other name'
+    )
+    parser.add_argument(
+        '--out-dir', required=True, metavar='DIR', help='folder of all files'
+    )
+    parser.add_argument(
+        '--num-samples',
+        type=int,
+        metavar='N',
+        help="samples per image (default: the config's)",
+    )
+    parser.add_argument(
+        '--seed', type=int, help="of the samples (default: the config's)"
+    )
+    parser.add_argument(
+        '--batch-size', type=int, default=1, help='images at once (default: 1)'
+    )
+    parser.add_argument('--device', help='cpu, cuda:1, ... (default: best)')
+    parser.add_argument(
+        '--window',
+        nargs=2,
+        type=int,
+        metavar=('H', 'W'),
+        help='look at large images in windows; each sample is still drawn '
+        'once for the whole image',
+    )
+    parser.add_argument(
+        '--stride',
+        nargs=2,
+        type=int,
+        metavar=('H', 'W'),
+        help='distance of windows (default: two thirds of them)',
+    )
+    parser.add_argument(
+        '--threshold',
+        type=float,
+        metavar='D',
+        help='distance 1 - IoU from which hypotheses differ (default: by the '
+        'rule in docs/inference.md)',
+    )
+    parser.add_argument(
+        '--npz', action='store_true', help='also write all arrays'
+    )
+    parser.add_argument(
+        '--no-figures',
+        action='store_true',
+        help='only label maps and overlays, which is faster',
+    )
+    parser.add_argument(
+        '--cfg-options',
+        nargs='+',
+        action=DictAction,
+        metavar='KEY=VALUE',
+        help='override settings of the config',
+    )
+    parser.add_argument(
+        '--debug', action='store_true', help='show tracebacks of errors'
+    )
+    return parser.parse_args()
+
+
+def split_inputs(
+    inputs: list[str], checkpoint: str | None
+) -> tuple[str | None, list[str]]:
+    """Tell the checkpoint from the images.
+
+    Args:
+        inputs: What follows the config.
+        checkpoint: What ``--checkpoint`` says.
+
+    Returns:
+        Checkpoint, if there is one, and the images.
+    """
+    named = [x for x in inputs if x.endswith(CHECKPOINT_SUFFIXES)]
+    if len(named) + (checkpoint is not None) > 1:
+        both = [*named, *([checkpoint] if checkpoint else [])]
+        raise UserError(f'More than one checkpoint: {", ".join(both)}.')
+    if named and inputs[0] != named[0]:
+        raise UserError(
+            f'{named[0]} is a checkpoint among images: put it right behind '
+            'the config.'
+        )
+    images = inputs[len(named) :]
+    if not images:
+        raise UserError(
+            f'No images behind {named[0]}: name files, folders or patterns.'
+        )
+    return checkpoint or (named[0] if named else None), images
+
+
+def predict_all(
+    inferencer: StochasticInferencer,
+    images: list[ImageInput],
+    args: argparse.Namespace,
+    out: Path,
+) -> tuple[list[dict], list[Unreadable]]:
+    """Predict and save every image.
+
+    Returns:
+        Summaries of the results, in the order of the images, and the images
+        that could not be read.
+    """
+    done, bad = {}, []
+    console = Console(stderr=True)
+    columns = (
+        TextColumn('{task.description}'),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn('ETA'),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task('Images', total=len(images))
+        for result in inferencer.predict_each(
+            images,
+            args.num_samples,
+            args.seed,
+            args.batch_size,
+            args.threshold,
+        ):
+            if isinstance(result, Unreadable):
+                bad.append(result)
+            else:
+                result.save(out, args.npz, not args.no_figures)
+                done[result.name] = result.summary()
+            progress.advance(task)
+    return [done[i.name] for i in images if i.name in done], bad
+
+
+def main() -> None:
+    """Infer."""
+    args = parse_args()
+    checkpoint, given = split_inputs(args.inputs, args.checkpoint)
+    images = list_images(given)
+    out = claim_out_dir(args.out_dir)
+    inferencer = StochasticInferencer(
+        args.config,
+        checkpoint,
+        device=args.device,
+        window=args.window,
+        stride=args.stride,
+        cfg_options=args.cfg_options,
+    )
+    done, bad = predict_all(inferencer, images, args, out)
+    write_json(
+        out / 'summary.json',
+        dict(
+            config=args.config,
+            checkpoint=checkpoint,
+            images=done,
+            unreadable=[image._asdict() for image in bad],
+        ),
+    )
+    print(f'{len(done)} of {len(images)} images: {out / "summary.json"}')
+    for image in bad:
+        print(f'infer.py: unreadable: {image.reason}', file=sys.stderr)
+    if bad:
+        sys.exit(1)
+
+
+if __name__ == '__main__':
+    cli.run_tool(main)
