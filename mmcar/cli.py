@@ -19,6 +19,7 @@ from mmengine.runner import Runner
 
 from .compat import MissingPackageError
 from .engine import unwrap_model
+from .engine.black_box_cache import prepare_caches
 from .utils.errors import UserError
 from .utils.weights import load_weights
 
@@ -166,6 +167,7 @@ def build_runner(cfg: Config, config_path: str) -> Runner:
         # MMEngine joins processes on GPUs only, unless they have joined.
         torch.distributed.init_process_group('gloo')
     try:
+        prepare_caches(cfg)
         if 'runner_type' in cfg:
             return RUNNERS.build(cfg)
         return Runner.from_cfg(cfg)

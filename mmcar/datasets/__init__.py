@@ -5,6 +5,7 @@ from .cityscapes24 import Cityscapes24Dataset
 from .lidc import LIDCDataset
 from .multi_annotator import MultiAnnotatorDataset
 from .transforms import (
+    KeepImageForBlackBox,
     LesionCenteredCrop,
     LoadBlackBoxProbs,
     LoadCheckedImage,
@@ -20,6 +21,7 @@ from .transforms import (
 __all__ = [
     'CamVidFlipsDataset',
     'Cityscapes24Dataset',
+    'KeepImageForBlackBox',
     'LIDCDataset',
     'LesionCenteredCrop',
     'LoadBlackBoxProbs',

@@ -22,6 +22,7 @@ from .functional import (
     score_sums,
 )
 from .metrics import (
+    BlackBoxIoUMetric,
     CalibrationMetric,
     FiniteIoUMetric,
     FlipMetric,
@@ -33,6 +34,7 @@ from .metrics import (
 )
 
 __all__ = [
+    'BlackBoxIoUMetric',
     'CalibrationBins',
     'CalibrationMetric',
     'EnergyTerms',

@@ -1,12 +1,14 @@
 """Transforms for several label maps per image, and images of any depth."""
 
+from .black_box import KeepImageForBlackBox, LoadBlackBoxProbs
 from .class_flips import RandomClassFlips
 from .formatting import PackStochasticInputs
 from .geometry import LesionCenteredCrop, PadAll, ResizeOriginal
 from .intensity import NormalizePercentiles, WindowIntensity
-from .loading import LoadBlackBoxProbs, LoadCheckedImage, LoadMultiAnnotations
+from .loading import LoadCheckedImage, LoadMultiAnnotations
 
 __all__ = [
+    'KeepImageForBlackBox',
     'LesionCenteredCrop',
     'LoadBlackBoxProbs',
     'LoadCheckedImage',

@@ -1,7 +1,9 @@
 """Configs and weights of MMSeg's models."""
 
 import copy
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.error import URLError
 
@@ -12,6 +14,9 @@ from torch import nn
 
 from ...utils.errors import MissingFileError, UserError
 from ...utils.weights import load_weights
+
+# Keys of a black box that do not change what it predicts.
+OUTSIDE = ('type', 'one_hot')
 
 
 class StockModel(NamedTuple):
@@ -129,3 +134,46 @@ def load_black_box_weights(model: nn.Module, checkpoint: str) -> None:
         source=f'black_box.checkpoint={checkpoint!r}',
         advice='Give the config that this checkpoint was trained with.',
     )
+
+
+def identify(black_box: Mapping) -> dict[str, str]:
+    """What B is, so that two are the same if and only if this agrees.
+
+    Args:
+        black_box: Config of a :class:`BlackBox`.
+
+    Returns:
+        For readers, ``config`` and ``checkpoint``; to compare, the hashes
+        ``model`` (architecture, preprocessing, test settings) and
+        ``weights`` (content of a file; the address of a download, which
+        contains a hash).
+    """
+    given = {k: v for k, v in black_box.items() if k not in OUTSIDE}
+    found = find_model(**given)
+    if found.weights is None:
+        raise UserError(
+            'black_box.checkpoint=None: its predictions cannot be cached '
+            'before its weights are known; name a checkpoint.'
+        )
+    text = json.dumps(
+        [found.model.to_dict(), found.pipeline], sort_keys=True, default=str
+    )
+    name = given.get('config') or found.model.type
+    return dict(
+        config=str(name),
+        checkpoint=found.weights,
+        model=hashlib.sha256(text.encode()).hexdigest(),
+        weights=_hash_weights(found.weights),
+    )
+
+
+def _hash_weights(address: str) -> str:
+    if '://' in address:
+        return address
+    try:
+        with open(address, 'rb') as file:
+            return hashlib.file_digest(file, 'sha256').hexdigest()
+    except OSError as error:
+        raise MissingFileError(
+            f'black_box.checkpoint={address!r} cannot be read ({error}).'
+        ) from error
