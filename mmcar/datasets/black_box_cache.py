@@ -24,6 +24,7 @@ FORMS = {
     'shared equally by the others',
     'probs': 'all classes in steps of 1/255',
 }
+UNREADABLE = (ValueError, LookupError, zipfile.BadZipFile, zlib.error)
 COMMAND = 'run tools/cache_black_box.py CONFIG'
 
 
@@ -127,7 +128,7 @@ def read_cached(path: Path, form: str, num_classes: int) -> np.ndarray:
         )
     try:
         return decode(path.read_bytes(), form, num_classes)
-    except (ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+    except UNREADABLE as error:
         raise UserError(
             f'{path} is not readable ({error}): delete it and {COMMAND}.'
         ) from error
