@@ -21,6 +21,7 @@ TRAINING_KEYS = (
     'val_cfg',
     'val_evaluator',
 )
+BLACK_BOX = ('black-box-miou', 'blackboxioumetric')
 
 
 def parse_args() -> argparse.Namespace:
@@ -48,6 +49,13 @@ def parse_args() -> argparse.Namespace:
     )
     parser.add_argument(
         '--show-dir', metavar='DIR', help='draw a figure for every image'
+    )
+    parser.add_argument(
+        '--live',
+        action='store_true',
+        help="read images by the config's test_pipeline, as new ones are: "
+        'the black box predicts them as they lie on disk, and samples have '
+        'their size',
     )
     parser.add_argument(
         '--tta',
@@ -98,6 +106,10 @@ def apply_arguments(cfg: Config, args: argparse.Namespace) -> None:
     if args.show_dir:
         hooks.append(dict(type='DrawSamplesHook', out_dir=args.show_dir))
     cfg.custom_hooks = hooks
+    if args.live:
+        if 'test_pipeline' not in cfg:
+            raise UserError(f'--live: {args.config} has no test_pipeline.')
+        cfg.test_dataloader.dataset.pipeline = cfg.test_pipeline
     if args.tta:
         if 'tta_model' not in cfg or 'tta_pipeline' not in cfg:
             raise UserError(
@@ -113,10 +125,20 @@ def apply_arguments(cfg: Config, args: argparse.Namespace) -> None:
         cfg[key] = None
 
 
-def load(runner: Runner, checkpoint: str | None) -> None:
-    """Load the weights; without a checkpoint there must be none to load."""
+def load(
+    runner: Runner, checkpoint: str | None, scores: list[str] | None
+) -> None:
+    """Load the weights; without a checkpoint none may be needed.
+
+    Args:
+        runner: Its model gets the weights.
+        checkpoint: Path or URL, or None.
+        scores: What will be evaluated; the black box has its own weights.
+    """
     if checkpoint is not None:
         cli.load_checkpoint(runner, checkpoint)
+    elif scores and all(name.lower() in BLACK_BOX for name in scores):
+        return
     elif any(p.requires_grad for p in runner.model.parameters()):
         raise UserError('This model has weights: name a checkpoint.')
 
@@ -127,7 +149,7 @@ def main() -> None:
     cfg = cli.load_config(args)
     apply_arguments(cfg, args)
     runner = cli.build_runner(cfg, args.config)
-    load(runner, args.checkpoint)
+    load(runner, args.checkpoint, args.eval)
     scores = {name: float(value) for name, value in runner.test().items()}
     if not is_main_process():
         return

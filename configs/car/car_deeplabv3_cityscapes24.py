@@ -1,7 +1,7 @@
 # CAR on a frozen DeepLabV3: Cityscapes with five classes that flip at random.
 _base_ = [
     '../_base_/models/car.py',
-    '../_base_/datasets/cityscapes24.py',
+    '../_base_/datasets/cityscapes24_black_box.py',
     '../_base_/schedules/car_two_stage.py',
     '../_base_/default_runtime.py',
 ]

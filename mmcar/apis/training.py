@@ -7,6 +7,7 @@ from mmengine.registry import RUNNERS
 from mmengine.runner import Runner
 from torch import nn
 
+from ..engine.black_box_cache import prepare_caches
 from ..utils.errors import UserError
 from .config_check import check_config
 from .config_errors import naming_keys
@@ -26,6 +27,7 @@ def build_runner(cfg: Config) -> Runner:
     if cfg.get('launcher') == 'pytorch' and get_device() == 'cpu':
         # MMEngine joins processes on GPUs only, unless they have joined.
         torch.distributed.init_process_group('gloo')
+    prepare_caches(cfg)
     with naming_keys(cfg):
         if 'runner_type' in cfg:
             return RUNNERS.build(cfg)

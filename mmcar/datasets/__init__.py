@@ -6,6 +6,7 @@ from .lidc import LIDCDataset
 from .multi_annotator import MultiAnnotatorDataset
 from .transforms import (
     CenterCropAll,
+    KeepImageForBlackBox,
     LesionCenteredCrop,
     LoadBlackBoxProbs,
     LoadCheckedImage,
@@ -22,6 +23,7 @@ __all__ = [
     'CamVidFlipsDataset',
     'CenterCropAll',
     'Cityscapes24Dataset',
+    'KeepImageForBlackBox',
     'LIDCDataset',
     'LesionCenteredCrop',
     'LoadBlackBoxProbs',

@@ -31,6 +31,7 @@ from .functional import (
     score_sums,
 )
 from .metrics import (
+    BlackBoxIoUMetric,
     CalibrationMetric,
     FiniteIoUMetric,
     FlipMetric,
@@ -42,6 +43,7 @@ from .metrics import (
 )
 
 __all__ = [
+    'BlackBoxIoUMetric',
     'CalibrationBins',
     'CalibrationMetric',
     'Change',

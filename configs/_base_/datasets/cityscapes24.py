@@ -2,25 +2,19 @@
 _base_ = './class_flips.py'
 cityscapes = dict(type='Cityscapes24Dataset', data_root='data/cityscapes')
 size = (512, 256)  # width, height
-train_pipeline = [
-    *_base_.load,
-    _base_.class_flips,
-    dict(
-        type='RandomResize',
-        scale=size,
-        ratio_range=(0.5, 1.5),
-        keep_ratio=True,
-    ),
+scaled = dict(
+    type='RandomResize', scale=size, ratio_range=(0.5, 1.5), keep_ratio=True
+)
+read_train = [*_base_.load, _base_.class_flips, scaled]
+augment = [
     dict(type='RandomCrop', crop_size=(128, 128)),
     _base_.mirror,
     dict(type='PadAll', size=(128, 128)),
     _base_.pack,
 ]
-test_pipeline = [
-    *_base_.load_all,
-    dict(type='ResizeOriginal', scale=size),
-    _base_.pack,
-]
+read_val = [*_base_.load_all, dict(type='ResizeOriginal', scale=size)]
+train_pipeline = [*read_train, *augment]
+test_pipeline = [*read_val, _base_.pack]
 images, labels = 'leftImg8bit', 'gtFine'
 train_files = dict(img_path=f'{images}/train', seg_map_path=f'{labels}/train')
 val_files = dict(img_path=f'{images}/val', seg_map_path=f'{labels}/val')

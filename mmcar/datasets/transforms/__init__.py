@@ -1,5 +1,6 @@
 """Transforms for several label maps per image, and images of any depth."""
 
+from .black_box import KeepImageForBlackBox, LoadBlackBoxProbs
 from .class_flips import RandomClassFlips
 from .formatting import PackStochasticInputs
 from .geometry import (
@@ -9,10 +10,11 @@ from .geometry import (
     ResizeOriginal,
 )
 from .intensity import NormalizePercentiles, WindowIntensity
-from .loading import LoadBlackBoxProbs, LoadCheckedImage, LoadMultiAnnotations
+from .loading import LoadCheckedImage, LoadMultiAnnotations
 
 __all__ = [
     'CenterCropAll',
+    'KeepImageForBlackBox',
     'LesionCenteredCrop',
     'LoadBlackBoxProbs',
     'LoadCheckedImage',

@@ -23,6 +23,7 @@ META_KEYS = (
     'reduce_zero_label',
     'class_flips',
     'sample_key',
+    'black_box_cache',
 )
 
 
@@ -32,8 +33,9 @@ class PackStochasticInputs(PackSegInputs):
 
     Adds to the data sample ``gt_sem_segs`` (A, H, W) uint8, if the maps of
     all annotators were kept, and ``black_box_probs`` (K, H, W) float32, if
-    they were loaded; to its meta information the flip table and the sample
-    key. Images that are not of 8 bits become float32.
+    they were loaded, ``black_box_image`` (C, H, W) uint8, if it was kept; to
+    its meta information the flip table and the sample key. Images that are
+    not of 8 bits become float32.
 
     Models expect the range of 8-bit images, and their data preprocessors
     subtract means of that range. So an image of another type must have gone
@@ -74,6 +76,12 @@ class PackStochasticInputs(PackSegInputs):
             probs = probs / np.where(known, total, 1)
             probs = np.where(known, probs, np.float32(1 / len(probs)))
             sample.black_box_probs = PixelData(data=torch.from_numpy(probs))
+        if 'black_box_image' in results:
+            image = np.atleast_3d(results['black_box_image']).transpose(
+                2, 0, 1
+            )
+            image = torch.from_numpy(np.ascontiguousarray(image))
+            sample.black_box_image = PixelData(data=image)
         return packed
 
     def _check_range(self, results: dict) -> None:

@@ -1,15 +1,10 @@
-"""Transforms that read images, annotators' maps and cached predictions."""
-
-from pathlib import PurePosixPath
+"""Transforms that read images and annotators' maps."""
 
 import numpy as np
 from mmcv.transforms import BaseTransform
 from mmseg.registry import TRANSFORMS
 
-from ...structures import sample_key
 from ...utils.checks import one_of
-from ...utils.errors import MissingFileError, UserError
-from ...utils.files import inside
 from ..image_files import COLOR_TYPES, read_image
 from ..label_files import read_label
 from .intensity import RAW_DTYPE
@@ -141,58 +136,4 @@ class LoadMultiAnnotations(BaseTransform):
             maps |= {f'gt_seg_map_{a}': m for a, m in enumerate(labels)}
         results.update(maps)
         results['seg_fields'] = [*results.get('seg_fields', []), *maps]
-        return results
-
-
-@TRANSFORMS.register_module()
-class LoadBlackBoxProbs(BaseTransform):
-    """Read the cached class probabilities of a black box.
-
-    The file of an image is ``<root>/<sample key>.npy``, the key without its
-    suffix: below ``data/x/images/train``, ``p1/0.png`` has the key
-    ``train/p1/0.png``. It holds an array (K, H, W) at the size of the image:
-    float probabilities, or uint8 in steps of 1/255. Use it before any resize,
-    flip or crop: each class goes through them like a label map.
-
-    Required keys: ``img_path``, ``ori_shape``. Optional keys:
-    ``sample_key``. Added keys: ``black_box_probs_<class>`` (H, W) float32,
-    ``seg_fields``.
-
-    Args:
-        root: Folder of the predictions.
-        num_classes: Number of classes K of the black box.
-    """
-
-    def __init__(self, root: str, num_classes: int) -> None:
-        self.root = root
-        self.num_classes = num_classes
-
-    def transform(self, results: dict) -> dict:
-        """Add the probabilities of each class, (H, W) float32."""
-        name = PurePosixPath(sample_key(results)).with_suffix('.npy')
-        path = inside(self.root, name)
-        if not path.is_file():
-            raise MissingFileError(
-                f'{path}: no cached prediction for {results["img_path"]}; '
-                f'expected an array ({self.num_classes}, height, width)'
-            )
-        probs = np.load(path, allow_pickle=False)
-        expected = (self.num_classes, *results['ori_shape'][:2])
-        if probs.shape != expected:
-            raise UserError(
-                f'{path}: cached prediction of shape {probs.shape}; '
-                f'expected {expected}, the size of {results["img_path"]}'
-            )
-        if probs.dtype == np.uint8:
-            probs = probs / np.float32(255)
-        probs = probs.astype(np.float32)
-        total = probs.sum(0, keepdims=True)
-        if not (np.isfinite(total).all() and probs.min() >= 0 and total.min()):
-            raise UserError(
-                f'{path}: expected probabilities, found values from '
-                f'{probs.min()} to {probs.max()}'
-            )
-        planes = {f'black_box_probs_{c}': p for c, p in enumerate(probs)}
-        results.update(planes)
-        results['seg_fields'] = [*results.get('seg_fields', []), *planes]
         return results

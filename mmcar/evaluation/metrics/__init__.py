@@ -1,5 +1,6 @@
 """Metrics for the evaluators of a config, and their names for --eval."""
 
+from .black_box_metric import BlackBoxIoUMetric
 from .calibration_metric import CalibrationMetric
 from .class_flip_metric import FlipMetric
 from .ged_metric import GEDMetric
@@ -10,6 +11,7 @@ from .names import metric_configs
 from .sample_metric import SampleMetric
 
 __all__ = [
+    'BlackBoxIoUMetric',
     'CalibrationMetric',
     'FiniteIoUMetric',
     'FlipMetric',

@@ -20,6 +20,7 @@ _SHORT = {
     'NLL': 'CalibrationMetric',
     'offset': 'CalibrationMetric',
     'flips': 'FlipMetric',
+    'black-box-mIoU': 'BlackBoxIoUMetric',
     **dict.fromkeys(_STOCK, 'FiniteIoUMetric'),
 }
 # Whose settings in a config a metric takes over, beside its own.

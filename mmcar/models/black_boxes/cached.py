@@ -5,55 +5,36 @@ from collections.abc import Sequence
 import torch
 from mmseg.registry import MODELS
 from mmseg.structures import SegDataSample
-from torch import Tensor, nn
+from torch import Tensor
 
 from ...utils.errors import UserError
 from ..data_preprocessor import InputNorm
+from .base import BaseBlackBox
 
 
 @MODELS.register_module()
-class CachedBlackBox(nn.Module):
+class CachedBlackBox(BaseBlackBox):
     """Predictions of any model, read from disk by the data pipeline.
+
+    For models that are not MMSeg's. Those of MMSeg are a ``BlackBox``, which
+    reads cached predictions where the pipeline has loaded them.
 
     Args:
         num_classes: Number of classes of the predictions, K_b.
+        one_hot: See :class:`BaseBlackBox`.
     """
-
-    def __init__(self, num_classes: int) -> None:
-        super().__init__()
-        self.num_classes = num_classes
 
     def set_input_norm(self, norm: InputNorm) -> None:
         """Nothing to do: the images are not looked at."""
 
-    @torch.no_grad()
-    def forward(self, image: Tensor, data_samples: Sequence | None) -> Tensor:
-        """Collect the predictions of a batch.
+    def predict(
+        self, image: Tensor, data_samples: Sequence[SegDataSample] | None
+    ) -> Tensor:
+        """Collect the predictions (B, K_b, H, W) of a batch (B, C, H, W).
 
-        Args:
-            image: (B, C, H, W).
-            data_samples: B data samples with ``black_box_probs``, which the
-                data preprocessor has brought to the size of the images.
-
-        Returns:
-            (B, K_b, H, W).
+        The data preprocessor has brought them to the size of the images.
         """
         if data_samples is None:
             raise UserError('CachedBlackBox needs data samples, got None.')
-        return torch.stack([self._read(s) for s in data_samples]).to(image)
-
-    def _read(self, sample: SegDataSample) -> Tensor:
-        name = sample.metainfo.get('img_path', 'an image')
-        if 'black_box_probs' not in sample:
-            raise UserError(
-                f'CachedBlackBox: no `black_box_probs` for {name}. Add '
-                'LoadBlackBoxProbs to the pipeline.'
-            )
-        probs = sample.black_box_probs.data
-        if len(probs) != self.num_classes:
-            raise UserError(
-                f'CachedBlackBox: the predictions for {name} have '
-                f'{len(probs)} classes, but black_box.num_classes='
-                f'{self.num_classes}.'
-            )
-        return probs
+        probs = [self.read_cached(sample) for sample in data_samples]
+        return torch.stack(probs).to(image)

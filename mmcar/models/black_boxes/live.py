@@ -1,23 +1,31 @@
 """The black box B: any trained segmentation model, frozen."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 import torch.nn.functional as F
-from mmengine.config import ConfigDict
 from mmengine.logging import print_log
-from mmengine.model import BaseModule
+from mmengine.structures import PixelData
 from mmseg.registry import MODELS
+from mmseg.structures import SegDataSample
 from torch import Tensor
 
 from ...structures.geometry import without_padding
 from ...utils.errors import UserError
 from ..data_preprocessor import InputNorm
-from .stock import load_black_box_weights, read_segmentor_config
+from .base import BaseBlackBox
+from .full_image import (
+    follow_image,
+    image_transforms,
+    predict_full_image,
+    to_probs,
+)
+from .stock import find_model, load_black_box_weights
 
 
 @MODELS.register_module()
-class BlackBox(BaseModule):
+class BlackBox(BaseBlackBox):
     """A frozen MMSeg model that gives class probabilities.
 
     It is always in eval mode, has no trainable parameters and runs without
@@ -39,6 +47,10 @@ class BlackBox(BaseModule):
         data_preprocessor: Config of the normalisation that B was trained
             with, if not in its own config. Without any, B sees the images as
             the model around it does.
+        test_pipeline: What B does to images on disk before it sees them,
+            e.g. a resize; that of ``config`` by default. Steps that load
+            and pack are left out.
+        one_hot: See :class:`BaseBlackBox`.
     """
 
     def __init__(
@@ -50,48 +62,35 @@ class BlackBox(BaseModule):
         config: str | None = None,
         checkpoint: str | None = None,
         data_preprocessor: dict | None = None,
+        test_pipeline: Sequence[dict] | None = None,
+        one_hot: bool = False,
     ) -> None:
-        super().__init__()
-        forms = dict(segmentor=segmentor, backbone=backbone, config=config)
-        given = [key for key, value in forms.items() if value is not None]
-        if len(given) != 1 or (backbone is None) != (decode_head is None):
-            raise UserError(
-                'A black box is one of `segmentor`, `config`, or `backbone` '
-                f'with `decode_head`; got {given or "none of them"}'
-                f'{" and decode_head" if decode_head else ""}.'
-            )
-        if backbone is not None:
-            segmentor = dict(
-                type='EncoderDecoder',
-                backbone=backbone,
-                neck=neck,
-                decode_head=decode_head,
-            )
-        elif config is not None:
-            zoo_weights = checkpoint == 'pretrained'
-            segmentor = read_segmentor_config(config, zoo_weights)
-            checkpoint = segmentor.pop('zoo_weights', checkpoint)
-        segmentor = ConfigDict(segmentor)
-        if data_preprocessor is not None:
-            segmentor.data_preprocessor = data_preprocessor
-        self.has_own_norm = segmentor.get('data_preprocessor') is not None
-        if segmentor.get('auxiliary_head') is not None:
-            segmentor.auxiliary_head = None  # only of use in training
-        if segmentor.get('test_cfg') is None:
-            segmentor.test_cfg = ConfigDict(mode='whole')
-        self.segmentor = MODELS.build(segmentor)
-        if checkpoint is None:
+        found = find_model(
+            segmentor,
+            backbone,
+            decode_head,
+            neck,
+            config,
+            checkpoint,
+            data_preprocessor,
+            test_pipeline,
+        )
+        model = MODELS.build(found.model)
+        super().__init__(max(2, model.out_channels), one_hot)
+        self.segmentor = model
+        self.out_channels = model.out_channels
+        self.has_own_norm = found.model.get('data_preprocessor') is not None
+        self.transforms = image_transforms(found.pipeline)
+        if found.weights is None:
             print_log(
                 'The black box has no checkpoint: its weights are random '
                 'until a checkpoint of the whole model is loaded.',
                 logger='current',
             )
         else:
-            load_black_box_weights(self.segmentor, checkpoint)
+            load_black_box_weights(self.segmentor, found.weights)
         self.requires_grad_(False)
         self.eval()
-        self.out_channels = self.segmentor.out_channels
-        self.num_classes = max(2, self.out_channels)
         self.set_input_norm(InputNorm())
 
     def set_input_norm(self, norm: InputNorm) -> None:
@@ -112,44 +111,77 @@ class BlackBox(BaseModule):
         if not self.has_own_norm:
             return image
         own = InputNorm.of(self.segmentor.data_preprocessor)
-        raw = image * self.input_std + self.input_mean
+        raw = exact(image * self.input_std + self.input_mean)
         if own.swapped != self.input_swapped and raw.shape[1] == 3:
             raw = raw.flip(1)
         return raw if own.mean is None else (raw - own.mean) / own.std
 
-    @torch.no_grad()
-    def forward(
-        self, image: Tensor, data_samples: Sequence | None = None
+    def _normalize_as_outside(self, raw: Tensor) -> Tensor:
+        """What the model around B makes of raw images (B, C, H, W)."""
+        if self.input_swapped and raw.shape[1] == 3:
+            raw = raw.flip(1)
+        return (raw - self.input_mean) / self.input_std
+
+    def predict(
+        self, image: Tensor, data_samples: Sequence[SegDataSample] | None
     ) -> Tensor:
-        """Predict class probabilities.
+        """Class probabilities (B, K_b, H, W) of a batch (B, C, H, W).
 
-        B sees each image without the padding of this batch, and with the
-        padding that B's own preprocessor gives it in testing. B's own
-        ``test_cfg`` decides between whole images and sliding windows. A head
-        with a single output channel (foreground against background) gives
-        two classes.
-
-        Args:
-            image: Images as the model around B sees them, (B, C, H, W).
-            data_samples: Their metainfo says how they were padded.
-
-        Returns:
-            (B, K_b, H, W); where an image was padded, all classes are
-            equally likely.
+        They come from the cache where the pipeline has loaded them. B sees
+        the image as it lies on disk where the pipeline has kept it. Else B
+        sees each image of the batch without the padding of the batch.
         """
-        metas = [sample.metainfo for sample in data_samples or ()]
+        samples = list(data_samples or ())
+        if any('black_box_cache' in s.metainfo for s in samples):
+            cached = [self.read_cached(sample) for sample in samples]
+            return torch.stack(cached).to(image)
+        metas = [sample.metainfo for sample in samples]
         metas = metas or [{}] * len(image)
         inner = [
             without_padding(one[None], meta)
             for one, meta in zip(image, metas, strict=True)
         ]
-        if all(one.shape[2:] == image.shape[2:] for one in inner):
+        kept = bool(samples) and all('black_box_image' in s for s in samples)
+        same_size = all(one.shape[2:] == image.shape[2:] for one in inner)
+        if same_size and not kept:
             return self._predict(image)
         size = len(image), self.num_classes, *image.shape[2:]
         probs = image.new_full(size, 1 / self.num_classes)
-        for row, one, meta in zip(probs, inner, metas, strict=True):
-            without_padding(row[None], meta).copy_(self._predict(one))
+        for i, (one, meta) in enumerate(zip(inner, metas, strict=True)):
+            if kept:
+                own = self._predict_kept(samples[i], tuple(one.shape[2:]))
+            else:
+                own = self._predict(one)[0]
+            without_padding(probs[i], meta).copy_(own)
         return probs
+
+    def predict_file(self, image: Tensor) -> tuple[Tensor, Tensor]:
+        """Predict an image as it lies on disk, as MMSeg's testing does.
+
+        Args:
+            image: (C, H, W) uint8, BGR.
+
+        Returns:
+            Probabilities (K_b, H, W) and MMSeg's decision (1, H, W).
+        """
+        outside = None if self.has_own_norm else self._normalize_as_outside
+        with naming_the_size(tuple(image.shape[1:])):
+            predicted = predict_full_image(
+                self.segmentor, self.transforms, image, outside
+            )
+        return to_probs(predicted), predicted.pred_sem_seg.data
+
+    def _predict_kept(
+        self, sample: SegDataSample, size: tuple[int, int]
+    ) -> Tensor:
+        """Probabilities (K_b, h, w) of the image that the pipeline kept.
+
+        B's decision at the size of the file goes into the data sample, as
+        ``black_box_sem_seg`` (1, H, W).
+        """
+        probs, decision = self.predict_file(sample.black_box_image.data)
+        sample.black_box_sem_seg = PixelData(data=decision)
+        return follow_image(probs, sample.metainfo, size)
 
     def _predict(self, image: Tensor) -> Tensor:
         """Probabilities (B, K_b, H, W) of images without padding."""
@@ -160,14 +192,8 @@ class BlackBox(BaseModule):
         )
         # Sliding windows change the meta information: one dict per image.
         metas = [dict(meta) for _ in image]
-        try:
+        with naming_the_size(size):
             logits = self.segmentor.inference(padded, metas).float()
-        except AssertionError as error:  # UNet's, of sizes it cannot halve
-            raise UserError(
-                f'the black box cannot take images of {size} pixels '
-                f'({error}): set black_box.data_preprocessor.test_cfg='
-                'dict(size_divisor=...), or resize in the pipeline.'
-            ) from error
         if logits.shape[2:] != padded.shape[2:]:
             logits = F.interpolate(
                 logits, padded.shape[2:], mode='bilinear', align_corners=False
@@ -195,3 +221,26 @@ class BlackBox(BaseModule):
 
     def init_weights(self) -> None:
         """Keep the weights: they came with the checkpoint."""
+
+
+def exact(raw: Tensor) -> Tensor:
+    """Undo what normalising did to the last bits of 8-bit images."""
+    rounded = raw.round()
+    return rounded if (raw - rounded).abs().max() < 1e-3 else raw
+
+
+@contextmanager
+def naming_the_size(size: tuple[int, ...]) -> Iterator[None]:
+    """Turn errors of networks that cannot take a size into a sentence."""
+    try:
+        yield
+    except (AssertionError, RuntimeError) as error:
+        # UNet asserts that it can halve a size, torch that a kernel fits.
+        small = 'Kernel size' in str(error) or 'Output size' in str(error)
+        if isinstance(error, RuntimeError) and not small:
+            raise
+        raise UserError(
+            f'the black box cannot take images of {size} pixels '
+            f'({error}): set black_box.data_preprocessor.test_cfg='
+            'dict(size_divisor=...), or resize in the pipeline.'
+        ) from error

@@ -1,5 +1,10 @@
 """Configs and weights of MMSeg's models."""
 
+import copy
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 from urllib.error import URLError
 
 from mmengine.config import Config, ConfigDict
@@ -10,17 +15,73 @@ from torch import nn
 from ...utils.errors import MissingFileError, UserError
 from ...utils.weights import load_weights
 
+# Keys of a black box that do not change what it predicts.
+OUTSIDE = ('type', 'one_hot')
 
-def read_segmentor_config(path: str, zoo_weights: bool = False) -> ConfigDict:
+
+class StockModel(NamedTuple):
+    """What a model of MMSeg is.
+
+    Attributes:
+        model: Config of the segmentor, with its data preprocessor (which
+            some configs keep beside the model).
+        pipeline: Its test pipeline, if it has one.
+        weights: Path or URL of its weights, if any.
+    """
+
+    model: ConfigDict
+    pipeline: list[dict] | None = None
+    weights: str | None = None
+
+
+def find_model(
+    segmentor: dict | None = None,
+    backbone: dict | None = None,
+    decode_head: dict | None = None,
+    neck: dict | None = None,
+    config: str | None = None,
+    checkpoint: str | None = None,
+    data_preprocessor: dict | None = None,
+    test_pipeline: Sequence[dict] | None = None,
+) -> StockModel:
+    """Find out which model is meant; see :class:`BlackBox`."""
+    forms = dict(segmentor=segmentor, backbone=backbone, config=config)
+    given = [key for key, value in forms.items() if value is not None]
+    if len(given) != 1 or (backbone is None) != (decode_head is None):
+        raise UserError(
+            'A black box is one of `segmentor`, `config`, or `backbone` '
+            f'with `decode_head`; got {given or "none of them"}'
+            f'{" and decode_head" if decode_head else ""}.'
+        )
+    if config is not None:
+        stock = read_segmentor_config(config, checkpoint == 'pretrained')
+        segmentor = stock.model
+        test_pipeline = test_pipeline or stock.pipeline
+        checkpoint = stock.weights or checkpoint
+    elif backbone is not None:
+        segmentor = dict(
+            type='EncoderDecoder',
+            backbone=backbone,
+            neck=neck,
+            decode_head=decode_head,
+        )
+    model = ConfigDict(copy.deepcopy(segmentor))
+    if data_preprocessor is not None:
+        model.data_preprocessor = data_preprocessor
+    if model.get('auxiliary_head') is not None:
+        model.auxiliary_head = None  # only of use in training
+    if model.get('test_cfg') is None:
+        model.test_cfg = ConfigDict(mode='whole')
+    pipeline = list(test_pipeline) if test_pipeline else None
+    return StockModel(model, pipeline, checkpoint)
+
+
+def read_segmentor_config(path: str, zoo_weights: bool = False) -> StockModel:
     """Read the model of an MMSeg config.
 
     Args:
         path: Config file, or a stock one as ``'mmseg::deeplabv3/...py'``.
         zoo_weights: Also look up the address of its stock weights.
-
-    Returns:
-        The model config, with its data preprocessor (which some configs keep
-        beside the model) and, if asked for, ``zoo_weights``.
     """
     try:
         if '::' in path:
@@ -37,15 +98,19 @@ def read_segmentor_config(path: str, zoo_weights: bool = False) -> ConfigDict:
     model = cfg.model
     if model.get('data_preprocessor') is None:
         model.data_preprocessor = cfg.get('data_preprocessor')
-    if zoo_weights:
-        if cfg.get('model_path') is None:
-            raise UserError(
-                "black_box.checkpoint='pretrained' needs a stock config "
-                "('mmseg::...') that MMSeg has weights for, but "
-                f'black_box.config={path!r}.'
-            )
-        model.zoo_weights = cfg.model_path
-    return model
+    if zoo_weights and cfg.get('model_path') is None:
+        raise UserError(
+            "black_box.checkpoint='pretrained' needs a stock config "
+            "('mmseg::...') that MMSeg has weights for, but "
+            f'black_box.config={path!r}.'
+        )
+    loader = cfg.get('test_dataloader') or {}
+    pipeline = loader.get('dataset', {}).get('pipeline')
+    return StockModel(
+        model,
+        pipeline or cfg.get('test_pipeline'),
+        cfg.model_path if zoo_weights else None,
+    )
 
 
 def load_black_box_weights(model: nn.Module, checkpoint: str) -> None:
@@ -69,3 +134,46 @@ def load_black_box_weights(model: nn.Module, checkpoint: str) -> None:
         source=f'black_box.checkpoint={checkpoint!r}',
         advice='Give the config that this checkpoint was trained with.',
     )
+
+
+def identify(black_box: Mapping) -> dict[str, str]:
+    """What B is, so that two are the same if and only if this agrees.
+
+    Args:
+        black_box: Config of a :class:`BlackBox`.
+
+    Returns:
+        For readers, ``config`` and ``checkpoint``; to compare, the hashes
+        ``model`` (architecture, preprocessing, test settings) and
+        ``weights`` (content of a file; the address of a download, which
+        contains a hash).
+    """
+    given = {k: v for k, v in black_box.items() if k not in OUTSIDE}
+    found = find_model(**given)
+    if found.weights is None:
+        raise UserError(
+            'black_box.checkpoint=None: its predictions cannot be cached '
+            'before its weights are known; name a checkpoint.'
+        )
+    text = json.dumps(
+        [found.model.to_dict(), found.pipeline], sort_keys=True, default=str
+    )
+    name = given.get('config') or found.model.type
+    return dict(
+        config=str(name),
+        checkpoint=found.weights,
+        model=hashlib.sha256(text.encode()).hexdigest(),
+        weights=_hash_weights(found.weights),
+    )
+
+
+def _hash_weights(address: str) -> str:
+    if '://' in address:
+        return address
+    try:
+        with open(address, 'rb') as file:
+            return hashlib.file_digest(file, 'sha256').hexdigest()
+    except OSError as error:
+        raise MissingFileError(
+            f'black_box.checkpoint={address!r} cannot be read ({error}).'
+        ) from error

@@ -1,8 +1,10 @@
 """Any of MMSeg's models as F."""
 
+import torch.nn.functional as F
+from mmseg.models.backbones import UNet
 from mmseg.models.utils import resize
 from mmseg.registry import MODELS
-from torch import Tensor
+from torch import Tensor, nn
 
 from ...utils.errors import UserError
 from .base import BaseCalibration
@@ -13,7 +15,8 @@ class MMSegCalibration(BaseCalibration):
     """Any registered MMSeg ``backbone`` and ``decode_head`` as F.
 
     With a black box, the backbone's ``in_channels`` must count the channels
-    of the image and ``black_box_classes``.
+    of the image and ``black_box_classes``. Images of any size are taken:
+    where the backbone needs multiples of its stride, they are padded inside.
 
     Args:
         num_classes: Number of classes, K; handed to the decode head.
@@ -45,16 +48,38 @@ class MMSegCalibration(BaseCalibration):
                 f'channels: expected num_classes={num_classes}'
             )
         self.decode_head = head
+        self.divisor = size_divisor(self.backbone)
 
     def predict_logits(self, x: Tensor) -> Tensor:
         """Map inputs (B, C + black_box_classes, H, W) to logits."""
+        height, width = x.shape[2:]
+        bottom, right = -height % self.divisor, -width % self.divisor
+        if bottom or right:
+            x = F.pad(x, (0, right, 0, bottom), mode='replicate')
         features = self.backbone(x)
         if self.neck is not None:
             features = self.neck(features)
         logits = self.decode_head(features)
-        return resize(
+        logits = resize(
             logits,
             size=x.shape[2:],
             mode='bilinear',
             align_corners=self.decode_head.align_corners,
         )
+        return logits[..., :height, :width]
+
+
+def size_divisor(backbone: nn.Module) -> int:
+    """What the sides of a backbone's input must be multiples of.
+
+    Most backbones round sizes as they go; UNet refuses odd ones.
+    """
+    if not isinstance(backbone, UNet):
+        return 1
+    halved = [
+        pooled or stride == 2
+        for pooled, stride in zip(
+            backbone.downsamples, backbone.strides[1:], strict=False
+        )
+    ]
+    return 2 ** (sum(halved) + (backbone.strides[0] == 2))

@@ -71,6 +71,40 @@ def test_tiny_images(name):
     assert net(torch.randn(1, 3, 3, 1)).shape == (1, 4, 3, 1)
 
 
+@pytest.mark.parametrize('stride', [1, 2])
+@pytest.mark.parametrize('size', [(1, 1), (7, 18), (16, 16)])
+def test_unet_takes_any_size(size, stride):
+    """MMSeg's UNet asserts multiples of its stride; F pads by itself."""
+    unet = {
+        'type': 'UNet',
+        'base_channels': 4,
+        'num_stages': 3,
+        'strides': (stride, 1, 1),
+        'enc_num_convs': (1, 1, 1),
+        'dec_num_convs': (1, 1),
+        'downsamples': (True, True),
+        'enc_dilations': (1, 1, 1),
+        'dec_dilations': (1, 1),
+    }
+    cfg = {
+        'type': 'MMSegCalibration',
+        'num_classes': 4,
+        'backbone': unet,
+        'decode_head': {**HEAD, 'in_channels': 4, 'in_index': 2},
+    }
+    net = MODELS.build(cfg).eval()
+    assert net.divisor == 4 * stride
+    image = torch.randn(2, 3, *size)
+    logits = net(image)
+    assert logits.shape == (2, 4, *size)
+    rows, columns = (-side % net.divisor for side in size)
+    wide = torch.nn.functional.pad(
+        image, (0, columns, 0, rows), mode='replicate'
+    )
+    expected = net(wide)[..., : size[0], : size[1]]
+    assert torch.allclose(logits, expected, atol=1e-6)
+
+
 @pytest.mark.parametrize('name', NETS)
 def test_refuses_another_black_box(name):
     image, probs = torch.randn(1, 3, 16, 16), torch.rand(1, 5, 16, 16)

@@ -1,0 +1,134 @@
+"""Files of cached predictions of a black box, small and of known loss.
+
+A cache folder holds ``settings.json``, which says what made it, and one file
+per image, named by its sample key.
+"""
+
+import io
+import json
+import zipfile
+import zlib
+from pathlib import Path, PurePosixPath
+
+import cv2
+import numpy as np
+
+from ..utils.errors import MissingFileError, UserError
+from ..utils.files import inside
+
+SETTINGS = 'settings.json'
+TOP = 4
+FORMS = {
+    'labels': 'the most probable class, 8 bits',
+    'top4': 'the four most probable classes in steps of 1/255, the rest '
+    'shared equally by the others',
+    'probs': 'all classes in steps of 1/255',
+}
+UNREADABLE = (ValueError, LookupError, zipfile.BadZipFile, zlib.error)
+COMMAND = 'run tools/cache_black_box.py CONFIG'
+
+
+def cache_file(folder: str | Path, key: str, form: str) -> Path:
+    """The file of an image with a sample key."""
+    suffix = '.png' if form == 'labels' else '.npz'
+    return inside(folder, PurePosixPath(key).with_suffix(suffix))
+
+
+def read_settings(folder: str | Path) -> dict:
+    """What a cache folder was made with.
+
+    Raises:
+        MissingFileError: The folder is no cache.
+        UserError: Its settings cannot be read.
+    """
+    path = Path(folder) / SETTINGS
+    if not path.is_file():
+        raise MissingFileError(
+            f'{folder} holds no cache of a black box: {COMMAND} with the '
+            'config of the training; tools/train.py does it by itself.'
+        )
+    try:
+        settings = json.loads(path.read_text())
+        return {**settings, 'num_classes': int(settings['num_classes'])}
+    except (ValueError, TypeError, KeyError) as error:
+        raise UserError(
+            f'{path} is not readable ({error!r}): delete {folder} and '
+            f'{COMMAND} again.'
+        ) from error
+
+
+def encode(probs: np.ndarray, form: str) -> bytes:
+    """The content of one file.
+
+    Args:
+        probs: Probabilities (K, H, W), at most 256 classes.
+        form: One of ``FORMS``.
+    """
+    if form == 'labels':
+        ids = probs.argmax(0).astype(np.uint8)
+        done, data = cv2.imencode('.png', ids)
+        if not done:
+            raise UserError(f'OpenCV cannot write a label map {ids.shape}.')
+        return data.tobytes()
+    steps = np.round(probs * 255).astype(np.uint8)
+    arrays = dict(probs=steps)
+    if form == 'top4':
+        ids = np.argsort(-probs, axis=0, kind='stable')[:TOP]
+        arrays = dict(
+            ids=ids.astype(np.uint8),
+            probs=np.take_along_axis(steps, ids, axis=0),
+        )
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def decode(data: bytes, form: str, num_classes: int) -> np.ndarray:
+    """Probabilities (K, H, W) float32 of one file; they sum to one.
+
+    Args:
+        data: The content of the file.
+        form: One of ``FORMS``.
+        num_classes: Number of classes K.
+    """
+    if form == 'labels':
+        ids = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+        if ids is None or ids.ndim != 2 or ids.max() >= num_classes:
+            raise ValueError(f'no label map of {num_classes} classes')
+        planes = np.arange(num_classes)[:, None, None]
+        return (ids == planes).astype(np.float32)
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        probs = arrays['probs'].astype(np.float32) / np.float32(255)
+        if form == 'top4':
+            probs = _spread(arrays['ids'], probs, num_classes)
+    if probs.ndim != 3 or len(probs) != num_classes:
+        raise ValueError(f'array {probs.shape}, not {num_classes} classes')
+    return probs / probs.sum(0)
+
+
+def _spread(ids: np.ndarray, top: np.ndarray, num_classes: int) -> np.ndarray:
+    """All classes (K, H, W) from the top ones (k, H, W)."""
+    others = num_classes - len(ids)
+    rest = (1 - top.sum(0)).clip(0) / max(others, 1)
+    full = np.broadcast_to(rest, (num_classes, *rest.shape)).copy()
+    np.put_along_axis(full, ids.astype(np.int64), top, axis=0)
+    return full
+
+
+def read_cached(path: Path, form: str, num_classes: int) -> np.ndarray:
+    """Read the probabilities (K, H, W) float32 of one image.
+
+    Raises:
+        MissingFileError: There is no such file.
+        UserError: It is not what the cache should hold.
+    """
+    if not path.is_file():
+        raise MissingFileError(
+            f'{path} is missing: {COMMAND}, which completes the cache.'
+        )
+    try:
+        return decode(path.read_bytes(), form, num_classes)
+    except UNREADABLE as error:
+        raise UserError(
+            f'{path} is not readable ({error}): delete it and {COMMAND}.'
+        ) from error

@@ -1,0 +1,237 @@
+"""Caches of a black box: which a config needs, and making them."""
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mmengine.config import Config
+from mmengine.dist import get_rank
+from mmengine.registry import DefaultScope
+from mmseg.registry import DATASETS
+
+from ..datasets.black_box_cache import (
+    FORMS,
+    SETTINGS,
+    cache_file,
+    read_settings,
+)
+from ..models.black_boxes.stock import identify
+from ..structures import sample_key
+from ..utils.errors import UserError
+from ..utils.files import claim_folder
+from .black_box_jobs import predict_all
+
+LOADER = 'LoadBlackBoxProbs'
+SPLITS = ('train_dataloader', 'val_dataloader', 'test_dataloader')
+IDENTITY = ('model', 'weights', 'form', 'scale')
+RANKS = dict(pytorch='RANK', slurm='SLURM_PROCID', mpi='OMPI_COMM_WORLD_RANK')
+LOOK_AGAIN = 5.0  # seconds
+
+
+@dataclass
+class CachePlan:
+    """A cache that a config needs.
+
+    Args:
+        folder: Where it is.
+        black_box: Config of B.
+        settings: What its content depends on, for ``settings.json``.
+        images: Paths of the images by the files of their predictions.
+        class_counts: Numbers of classes that B may have, if only some
+            make sense.
+    """
+
+    folder: Path
+    black_box: dict
+    settings: dict
+    images: dict[Path, str]
+    class_counts: tuple[int, ...] = ()
+
+    def missing(self) -> dict[Path, str]:
+        """Images without a prediction, by the file it belongs into."""
+        return {t: p for t, p in self.images.items() if not t.is_file()}
+
+
+def prepare_caches(cfg: Config, jobs: int | None = None) -> None:
+    """Make what is missing of the caches that a config's pipelines read.
+
+    Pipelines that name the parent of several caches are pointed to the one
+    of this B. One process of a distributed run predicts, the others wait.
+
+    Args:
+        cfg: Config of a training or a test; its pipelines are changed.
+        jobs: Processes to predict with; None: one per GPU.
+    """
+    for plan in plan_caches(cfg):
+        if _rank(cfg.get('launcher')) == 0:
+            make_cache(plan, jobs, cfg.get('custom_imports'))
+        else:
+            wait_for_cache(plan)
+
+
+def _rank(launcher: str | None) -> int:
+    """The rank of this process, which may not have joined the others yet."""
+    return int(os.environ.get(RANKS.get(launcher or 'none', ''), get_rank()))
+
+
+def plan_caches(cfg: Config) -> list[CachePlan]:
+    """The caches that a config's pipelines read, their folders set in it."""
+    plans: dict[Path, CachePlan] = {}
+    with DefaultScope.overwrite_default_scope('mmseg'):
+        for split in SPLITS:
+            for dataset in find_datasets(cfg.get(split)):
+                for step in cached_steps(dataset):
+                    plan = _plan(cfg, dataset, step)
+                    known = plans.setdefault(plan.folder, plan)
+                    _add_images(known.images, plan.images)
+                    step['root'] = str(plan.folder)
+    return list(plans.values())
+
+
+def find_datasets(node: Any) -> Iterator[dict]:
+    """Configs of data sets with a pipeline, wrapped ones included."""
+    if isinstance(node, dict):
+        if node.get('pipeline') and 'type' in node:
+            yield node
+        for value in node.values():
+            yield from find_datasets(value)
+    elif isinstance(node, list | tuple):
+        for value in node:
+            yield from find_datasets(value)
+
+
+def cached_steps(dataset: dict) -> list[dict]:
+    """The steps of a pipeline that read a cache."""
+    steps = [s for s in dataset['pipeline'] if s.get('type') == LOADER]
+    return [step for step in steps if step.get('form') in FORMS]
+
+
+def _plan(cfg: Config, dataset: dict, step: dict) -> CachePlan:
+    model = cfg.model.get('module') or cfg.model  # inside of TTA
+    head = model.get('decode_head') or {}
+    black_box = head.get('black_box')
+    if black_box is None or black_box.get('type') != 'BlackBox':
+        raise UserError(
+            f'LoadBlackBoxProbs(form={step["form"]!r}) reads predictions of '
+            'model.decode_head.black_box, which must be of type BlackBox; '
+            f'found {black_box and black_box.get("type")!r}.'
+        )
+    settings = identify(black_box)
+    settings |= dict(form=step['form'], scale=list(step['scale']))
+    if settings['form'] == 'labels' and not black_box.get('one_hot'):
+        raise UserError(
+            "LoadBlackBoxProbs(form='labels') gives decisions: set "
+            'model.decode_head.black_box.one_hot=True, or another form.'
+        )
+    folder = _find_folder(Path(step['root']), settings)
+    built = DATASETS.build({**dataset, 'pipeline': []})
+    built.full_init()
+    images: dict[Path, str] = {}
+    for i in range(len(built)):
+        record = built.get_data_info(i)
+        target = cache_file(folder, sample_key(record), settings['form'])
+        _add_images(images, {target: record['img_path']})
+    return CachePlan(
+        folder, dict(black_box), settings, images, _counts(built.metainfo)
+    )
+
+
+def _counts(metainfo: dict) -> tuple[int, ...]:
+    """How many classes a B for data with class flips may have."""
+    flips = metainfo.get('class_flips')
+    number = len(metainfo.get('classes') or ())
+    return (number - len(flips), number) if flips else ()
+
+
+def _find_folder(root: Path, settings: dict) -> Path:
+    """The folder of a cache: the root itself, or one per B below it."""
+    if (root / SETTINGS).is_file():
+        _check_settings(root, settings)
+        return root
+    identity = json.dumps([settings[key] for key in IDENTITY])
+    digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
+    name = f'{Path(settings["config"]).stem}-{digest}'
+    folder = root if root.name == name else root / name
+    if (folder / SETTINGS).is_file():
+        _check_settings(folder, settings)
+    return folder
+
+
+def _check_settings(folder: Path, settings: dict) -> None:
+    found = read_settings(folder)
+    differ = [k for k in IDENTITY if found.get(k) != settings[k]]
+    if differ:
+        raise UserError(
+            f'{folder} holds predictions of another black box or another '
+            f'form: {", ".join(differ)} differ; it was made with '
+            f'{found.get("config")} and {found.get("checkpoint")}. Delete it, '
+            'or name another root in LoadBlackBoxProbs.'
+        )
+
+
+def _add_images(known: dict[Path, str], images: dict[Path, str]) -> None:
+    """Refuse two images that would share a file."""
+    for target, path in images.items():
+        other = known.setdefault(target, path)
+        if os.path.abspath(other) != os.path.abspath(path):
+            raise UserError(
+                f'{path} and {other} would both become {target}: give them '
+                'other folders or stems.'
+            )
+
+
+def make_cache(
+    plan: CachePlan, jobs: int | None = None, imports: dict | None = None
+) -> None:
+    """Predict what is missing, and say what the cache takes and loses."""
+    while plan.missing():
+        try:
+            lock = claim_folder(plan.folder)
+        except UserError:  # another training makes the same cache
+            time.sleep(LOOK_AGAIN)
+            continue
+        with lock:
+            _fill(plan, jobs, imports)
+
+
+def _fill(plan: CachePlan, jobs: int | None, imports: dict | None) -> None:
+    todo = plan.missing()
+    if not todo:
+        return
+    print(
+        f'{plan.folder}: {len(todo)} of {len(plan.images)} predictions of the '
+        f'black box {plan.settings["config"]} are missing; predicting them '
+        'once, on the images as they lie on disk.',
+        flush=True,
+    )
+    report = predict_all(plan, todo, jobs, imports)
+    size = sum(target.stat().st_size for target in plan.images)
+    width, height = plan.settings['scale']
+    print(
+        f'{plan.folder}: {len(plan.images)} predictions at {height}x{width}, '
+        f'{size / 1e6:.1f} MB ({FORMS[plan.settings["form"]]}); '
+        f'probabilities are off by {report.mean_error:.2g} on average, '
+        f'{report.largest_error:.2g} at most. {len(todo)} written now.',
+        flush=True,
+    )
+
+
+def wait_for_cache(plan: CachePlan) -> None:
+    """Wait until another process has made a cache."""
+    started = told = time.monotonic()
+    while plan.missing():
+        time.sleep(LOOK_AGAIN)
+        if time.monotonic() - told > 600:
+            told = time.monotonic()
+            print(
+                f'{plan.folder}: waiting for {len(plan.missing())} '
+                f'predictions for {(told - started) / 60:.0f} min. On a disk '
+                'that machines do not share, run tools/cache_black_box.py '
+                'on each of them first.',
+                flush=True,
+            )

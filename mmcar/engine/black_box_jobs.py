@@ -1,0 +1,173 @@
+"""Predicting many images with a black box, in one process or several."""
+
+import importlib
+import multiprocessing
+import os
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from mmengine.registry import DefaultScope
+from mmseg.registry import MODELS
+
+from ..datasets.black_box_cache import SETTINGS, decode, encode
+from ..datasets.image_files import read_image
+from ..models.black_boxes.full_image import resize_probs
+from ..utils.errors import UserError
+from ..utils.files import write_file, write_json
+
+TELL_EVERY = 10.0  # seconds
+
+
+class Loss(NamedTuple):
+    """How far stored probabilities are from those that were predicted."""
+
+    largest_error: float
+    mean_error: float
+
+
+@dataclass
+class Worker:
+    """A black box on its device, and what it makes files of.
+
+    Args:
+        black_box: A ``BlackBox``.
+        device: Where it is.
+        form: Form of the files.
+        scale: Width and height of the files.
+    """
+
+    black_box: torch.nn.Module
+    device: str
+    form: str
+    scale: tuple[int, int]
+
+    @classmethod
+    def start(
+        cls, black_box: dict, form: str, scale: tuple[int, int], device: str
+    ) -> 'Worker':
+        """Build the black box."""
+        with DefaultScope.overwrite_default_scope('mmseg'):
+            built = MODELS.build(black_box).to(device)
+        return cls(built, device, form, tuple(scale))
+
+    @torch.no_grad()
+    def write(self, target: Path, path: str) -> Loss:
+        """Predict one image and write its file."""
+        image = read_image(path)
+        if image.dtype != np.uint8:
+            raise UserError(
+                f'{path}: {image.dtype}; expected an image of 8 bits'
+            )
+        tensor = torch.from_numpy(image.transpose(2, 0, 1).copy())
+        probs, _ = self.black_box.predict_file(tensor.to(self.device))
+        probs = resize_probs(probs, self.scale[::-1]).cpu().numpy()
+        data = encode(probs, self.form)
+        stored = decode(data, self.form, len(probs))
+        write_file(target, data)
+        error = np.abs(stored - probs)
+        return Loss(float(error.max()), float(error.mean()))
+
+
+def predict_all(
+    plan: Any,
+    todo: dict[Path, str],
+    jobs: int | None,
+    imports: dict | None = None,
+) -> Loss:
+    """Predict and write.
+
+    Args:
+        plan: The ``CachePlan``.
+        todo: Images by the files to write.
+        jobs: Number of processes; None: one per GPU.
+        imports: ``custom_imports`` of the config.
+
+    Returns:
+        The loss of precision over all files written.
+    """
+    gpus = torch.cuda.device_count()
+    jobs = min(jobs or gpus or 1, len(todo))
+    settings = plan.settings
+    arguments = plan.black_box, settings['form'], settings['scale']
+    # Built here first, so that mistakes are told once.
+    alone = 'cuda:0' if gpus and jobs == 1 else 'cpu'
+    first = Worker.start(*arguments, alone)
+    classes = first.black_box.num_classes
+    _check_classes(plan, classes)
+    write_json(plan.folder / SETTINGS, {**settings, 'num_classes': classes})
+    if jobs == 1:
+        results = (first.write(*item) for item in todo.items())
+        return _sum_up(_with_progress(results, len(todo)))
+    del first
+    names = (imports or {}).get('imports') or ['mmcar']
+    context = multiprocessing.get_context('spawn')
+    numbers = context.Value('i', 0)
+    with context.Pool(
+        jobs, _start, (arguments, gpus, jobs, numbers, list(names))
+    ) as pool:
+        results = pool.imap_unordered(_write, todo.items())
+        return _sum_up(_with_progress(results, len(todo)))
+
+
+def _check_classes(plan: Any, classes: int) -> None:
+    if plan.class_counts and classes not in plan.class_counts:
+        raise UserError(
+            f'the black box {plan.settings["config"]} predicts {classes} '
+            'classes, but the data set has '
+            f'{" or, with twins, ".join(map(str, plan.class_counts))}: take a '
+            'model that was trained for its classes.'
+        )
+    if classes > 256:
+        raise UserError(
+            f'the black box predicts {classes} classes; a cache keeps 256.'
+        )
+
+
+_worker: Worker | None = None  # one per process of the pool
+
+
+def _start(
+    arguments: tuple, gpus: int, jobs: int, numbers: Any, imports: list[str]
+) -> None:
+    global _worker
+    for name in imports:
+        importlib.import_module(name)
+    with numbers.get_lock():
+        number = numbers.value
+        numbers.value += 1
+    if not gpus:
+        torch.set_num_threads(max(1, (os.cpu_count() or 1) // jobs))
+    device = f'cuda:{number % gpus}' if gpus else 'cpu'
+    _worker = Worker.start(*arguments, device)
+
+
+def _write(item: tuple[Path, str]) -> Loss:
+    assert _worker is not None  # the pool has started it
+    return _worker.write(*item)
+
+
+def _with_progress(results: Iterable[Loss], total: int) -> Iterator[Loss]:
+    """Tell now and then how far it is and how long it will take."""
+    started = told = time.monotonic()
+    for number, result in enumerate(results, 1):
+        yield result
+        now = time.monotonic()
+        if now - told > TELL_EVERY:
+            told = now
+            left = (now - started) / number * (total - number)
+            print(
+                f'{number}/{total} images, {left / 60:.1f} min left',
+                flush=True,
+            )
+
+
+def _sum_up(results: Iterable[Loss]) -> Loss:
+    losses = list(results)
+    largest = max(loss.largest_error for loss in losses)
+    mean = sum(loss.mean_error for loss in losses) / len(losses)
+    return Loss(largest, mean)

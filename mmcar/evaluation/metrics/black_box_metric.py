@@ -1,0 +1,53 @@
+"""mIoU of the black box, as the model around it sees it."""
+
+from collections.abc import Sequence
+
+from mmseg.registry import METRICS
+
+from ...utils.errors import UserError
+from .fields import image_name, labels_of
+from .iou_metric import FiniteIoUMetric
+
+
+@METRICS.register_module()
+class BlackBoxIoUMetric(FiniteIoUMetric):
+    """``IoUMetric`` of B's decision in place of the model's.
+
+    Where B has seen the image as it lies on disk, that is the decision that
+    MMSeg makes of it, at the size of the file; else the most probable class
+    of ``black_box_probs``. Classes that neither B nor a label has, such as
+    the twins of class flips, do not count.
+
+    Takes the arguments of ``IoUMetric``.
+    """
+
+    default_prefix = 'black_box'
+
+    def process(self, data_batch: dict, data_samples: Sequence[dict]) -> None:
+        """Count the pixels of every image."""
+        super().process(data_batch, [self._decision(s) for s in data_samples])
+
+    def _decision(self, data_sample: dict) -> dict:
+        """A data sample whose prediction is B's."""
+        size = tuple(labels_of(data_sample).shape[-2:])
+        if 'black_box_probs' not in data_sample:
+            raise UserError(
+                f'{image_name(data_sample)}: no black_box_probs; '
+                'black-box-mIoU needs a model with a black box'
+            )
+        probs = data_sample['black_box_probs']['data']
+        classes = (self.dataset_meta or {}).get('classes', ())
+        if classes and len(probs) > len(classes):
+            raise UserError(
+                f'the black box predicts {len(probs)} classes, but the data '
+                f'set has {len(classes)}: their ids cannot be compared'
+            )
+        decision = probs.argmax(0, keepdim=True)  # (1, H, W)
+        if 'black_box_sem_seg' in data_sample:
+            own = data_sample['black_box_sem_seg']['data']
+            # Labels that were resized need a decision of their size.
+            decision = own if tuple(own.shape[-2:]) == size else decision
+        seen = dict(pred_sem_seg=dict(data=decision))
+        kept = ('gt_sem_seg', 'img_path', 'sample_key')
+        seen |= {k: data_sample[k] for k in kept if k in data_sample}
+        return seen

@@ -1,0 +1,95 @@
+"""What every black box B shares."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from mmengine.model import BaseModule
+from mmseg.structures import SegDataSample
+from torch import Tensor
+
+from ...utils.errors import UserError
+from ..data_preprocessor import InputNorm
+
+
+class BaseBlackBox(BaseModule):
+    """A source of class probabilities that F takes as input.
+
+    Args:
+        num_classes: Number of classes of the predictions, K_b.
+        one_hot: Hand over B's decision, one-hot, in place of its
+            probabilities.
+    """
+
+    def __init__(self, num_classes: int, one_hot: bool = False) -> None:
+        super().__init__()
+        self.num_classes = num_classes
+        self.one_hot = one_hot
+
+    @abstractmethod
+    def set_input_norm(self, norm: InputNorm) -> None:
+        """Say how the images that arrive here have been normalised."""
+
+    @abstractmethod
+    def predict(
+        self, image: Tensor, data_samples: Sequence[SegDataSample] | None
+    ) -> Tensor:
+        """Class probabilities (B, K_b, H, W) of a batch (B, C, H, W)."""
+
+    @torch.no_grad()
+    def forward(
+        self,
+        image: Tensor,
+        data_samples: Sequence[SegDataSample] | None = None,
+    ) -> Tensor:
+        """Predict class probabilities.
+
+        Args:
+            image: Images as the model around B sees them, (B, C, H, W).
+            data_samples: B data samples. Their metainfo says how images
+                were padded; some carry predictions or the image on disk.
+
+        Returns:
+            (B, K_b, H, W); where an image was padded, all classes are
+            equally likely.
+        """
+        probs = self.predict(image, data_samples)
+        return decisions(probs) if self.one_hot else probs
+
+    def read_cached(self, sample: SegDataSample) -> Tensor:
+        """The predictions (K_b, H, W) that the pipeline loaded."""
+        name = sample.metainfo.get('img_path', 'an image')
+        if 'black_box_probs' not in sample:
+            raise UserError(
+                f'{type(self).__name__}: no `black_box_probs` for {name}. Add '
+                'LoadBlackBoxProbs to the pipeline.'
+            )
+        if sample.metainfo.get('black_box_cache') == 'labels':
+            self._refuse_labels()
+        probs = sample.black_box_probs.data
+        if len(probs) != self.num_classes:
+            raise UserError(
+                f'{type(self).__name__}: the predictions for {name} have '
+                f'{len(probs)} classes, but the black box has num_classes='
+                f'{self.num_classes}.'
+            )
+        return probs
+
+    def _refuse_labels(self) -> None:
+        """F must be fed alike in training and in testing."""
+        if not self.one_hot:
+            raise UserError(
+                "LoadBlackBoxProbs(form='labels') gives B's decisions, but "
+                'black_box.one_hot=False asks for probabilities: set '
+                "black_box.one_hot=True, or form='probs'."
+            )
+
+
+def decisions(probs: Tensor) -> Tensor:
+    """One-hot form (B, K, H, W) of probabilities; uniform ones stay."""
+    classes = probs.shape[1]
+    best, ids = probs.max(dim=1, keepdim=True)
+    hot = F.one_hot(ids[:, 0], classes).movedim(-1, 1).to(probs)
+    # Where nothing was predicted, e.g. in padding, there is no decision.
+    return torch.where(best > 1 / classes + 1e-6, hot, probs)

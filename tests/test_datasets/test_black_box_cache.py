@@ -1,0 +1,69 @@
+"""Small files of known loss."""
+
+import numpy as np
+import pytest
+
+from mmcar.datasets.black_box_cache import cache_file, decode, encode
+
+
+def random_probs(concentration, classes=19, size=(8, 9)):
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.full(classes, concentration), size)
+    return probs.transpose(2, 0, 1).astype(np.float32)
+
+
+@pytest.mark.parametrize('concentration', [0.05, 1.0])
+def test_loss_of_each_form_is_as_stated(concentration):
+    probs = random_probs(concentration)
+    labels = decode(encode(probs, 'labels'), 'labels', 19)
+    assert (labels.argmax(0) == probs.argmax(0)).all()
+    assert set(np.unique(labels)) == {0, 1}
+    full = decode(encode(probs, 'probs'), 'probs', 19)
+    np.testing.assert_allclose(full.sum(0), 1, atol=1e-6)
+    # Half a step; normalising moves large values by the sum of all.
+    assert np.abs(full - probs).max() < 0.02
+    assert np.abs(full - probs).mean() < 1 / 510
+    top = decode(encode(probs, 'top4'), 'top4', 19)
+    np.testing.assert_allclose(top.sum(0), 1, atol=1e-6)
+    order = np.argsort(-probs, axis=0)
+    best = np.take_along_axis(probs, order[:4], 0)
+    stored = np.take_along_axis(top, order[:4], 0)
+    assert np.abs(best - stored).max() < 0.01
+    others = np.take_along_axis(top, order[4:], 0)
+    assert np.ptp(others, axis=0).max() < 1e-6
+
+
+def test_few_classes():
+    probs = random_probs(1.0, classes=2)
+    top = decode(encode(probs, 'top4'), 'top4', 2)
+    np.testing.assert_allclose(top, probs, atol=1 / 255)
+
+
+def test_sizes_are_those_promised():
+    """Of maps as smooth as predictions are, 256x512 and 19 classes."""
+    rows, columns = np.mgrid[:256, :512]
+    centres = np.random.default_rng(0).uniform(0, 1, (19, 2))
+    distance = [
+        (rows / 256 - y) ** 2 + (columns / 512 - x) ** 2 for y, x in centres
+    ]
+    logits = -200 * np.stack(distance)
+    probs = np.exp(logits - logits.max(0))
+    probs = (probs / probs.sum(0)).astype(np.float32)
+    size = {f: len(encode(probs, f)) for f in ('labels', 'top4', 'probs')}
+    assert size['labels'] < 20_000  # 3475 images: tens of MB
+    assert size['top4'] < 600_000  # at most 2 GB
+    assert size['probs'] < 1_000_000  # at most 3.5 GB
+
+
+def test_files_are_named_by_the_key(tmp_path):
+    path = cache_file(tmp_path, 'val/a/b_leftImg8bit.png', 'labels')
+    assert path == tmp_path / 'val/a/b_leftImg8bit.png'
+    assert cache_file(tmp_path, 'val/b.jpg', 'top4').name == 'b.npz'
+    with pytest.raises(ValueError, match='leads out'):
+        cache_file(tmp_path, '../b.jpg', 'top4')
+
+
+@pytest.mark.parametrize('form', ['labels', 'top4', 'probs'])
+def test_files_of_other_classes_are_refused(form):
+    with pytest.raises((ValueError, IndexError)):
+        decode(encode(random_probs(1.0), form), form, 3)
