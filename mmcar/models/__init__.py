@@ -7,6 +7,7 @@ from .calibration_nets import (
     FlippedDecision,
     KnownDistribution,
     MMSegCalibration,
+    ProbabilityScaling,
     SegNetCalibration,
 )
 from .data_preprocessor import StochasticDataPreProcessor
@@ -69,6 +70,7 @@ __all__ = [
     'MatchingLoss',
     'NormalNoise',
     'PatchDiscriminator',
+    'ProbabilityScaling',
     'RefinementUNet',
     'SampleBatch',
     'SampleCrossEntropy',

@@ -5,6 +5,7 @@ from .conv import ConvCalibration
 from .flipped_decision import FlippedDecision
 from .known_distribution import KnownDistribution
 from .mmseg_net import MMSegCalibration
+from .scaling import ProbabilityScaling
 from .segnet import SegNetCalibration
 
 __all__ = [
@@ -13,5 +14,6 @@ __all__ = [
     'FlippedDecision',
     'KnownDistribution',
     'MMSegCalibration',
+    'ProbabilityScaling',
     'SegNetCalibration',
 ]
