@@ -135,6 +135,10 @@ class ProbabilityScaling(nn.Module):
         self.weight = weight.detach().to(device, torch.float32).clone()
         self.bias = bias.detach().to(device, torch.float32).clone()
 
+    def clear(self) -> None:
+        """Forget what has been fitted."""
+        self.method = self.method_id = self.weight = self.bias = None
+
     def log_probs(self, logits: Tensor) -> Tensor:
         """Log-probabilities (B, K, H, W) at the config's temperature."""
         scaled = logits.float() / self.temperature.view(-1, 1, 1)
