@@ -14,7 +14,6 @@ from pathlib import Path
 import torch
 from mmengine.config import Config
 from mmengine.runner import Runner
-from torch.utils.data import Dataset
 
 from mmcar import cli
 from mmcar.apis.calibration import calibrate
@@ -74,8 +73,8 @@ def check_arguments(args: argparse.Namespace) -> None:
         raise UserError('--launcher: calibration runs in one process.')
 
 
-def build(cfg: Config, args: argparse.Namespace) -> tuple[Runner, Dataset]:
-    """The runner with the model and its weights, and the images."""
+def build(cfg: Config, args: argparse.Namespace) -> Runner:
+    """The runner, with nothing but the model."""
     if not cfg.get('val_dataloader'):
         raise UserError(
             f'{args.config} has no val_dataloader: calibration needs '
@@ -88,6 +87,11 @@ def build(cfg: Config, args: argparse.Namespace) -> tuple[Runner, Dataset]:
     cfg.test_dataloader = cfg.test_evaluator = cfg.test_cfg = None
     cfg.load_from, cfg.resume = None, False
     return cli.build_runner(cfg, args.config)
+
+
+def has_weights(model: CARSegmentor, stock: bool) -> bool:
+    """Whether a checkpoint must bring weights."""
+    return stock or any(p.requires_grad for p in model.parameters())
 
 
 def write_checkpoint(
@@ -141,11 +145,9 @@ def main() -> None:
             f'{args.config}: {type(model).__name__} has no calibration net '
             'to scale; expected a CARSegmentor or a stock MMSeg model.'
         )
-    if args.checkpoint and not stock:
+    if not stock and args.checkpoint:
         cli.load_checkpoint(runner, args.checkpoint)
-    elif any(p.requires_grad for p in model.parameters()) or stock > bool(
-        args.checkpoint
-    ):
+    elif not args.checkpoint and has_weights(model, stock):
         raise UserError('This model has weights: name a checkpoint.')
     loader = runner.build_dataloader(cfg.val_dataloader)
     fit, scores = calibrate(
@@ -160,7 +162,14 @@ def main() -> None:
     out = args.out or Path(cfg.work_dir) / f'{name}_{args.method}.pth'
     metainfo = loader.dataset.metainfo
     write_checkpoint(out, model, metainfo, scores)
-    write_json(out.with_suffix('.json'), dict(vars(args), scores=scores))
+    report = dict(
+        config=args.config,
+        checkpoint=args.checkpoint,
+        method=args.method,
+        refused=fit.refused,
+        scores=scores,
+    )
+    write_json(out.with_suffix('.json'), report)
     count = len(loader.dataset)
     print_report(fit, scores, count - count // 2)
     config = args.config

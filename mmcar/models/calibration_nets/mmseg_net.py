@@ -1,8 +1,10 @@
 """Any of MMSeg's models as F."""
 
+from collections.abc import Sequence
+
 from mmseg.models.utils import resize
 from mmseg.registry import MODELS
-from torch import Tensor
+from torch import Tensor, nn
 
 from ...utils.errors import UserError
 from .base import BaseCalibration
@@ -22,6 +24,8 @@ class MMSegCalibration(BaseCalibration):
         neck: Config of a neck in between.
         black_box_classes: Classes of the black box, 0 without one.
         symmetric: See :class:`BaseCalibration`.
+        residual: Likewise.
+        class_map: Likewise.
         init_cfg: Initialisation config of MMEngine.
     """
 
@@ -33,9 +37,18 @@ class MMSegCalibration(BaseCalibration):
         neck: dict | None = None,
         black_box_classes: int = 0,
         symmetric: bool = False,
+        residual: bool = False,
+        class_map: Sequence[int] | None = None,
         init_cfg: dict | list | None = None,
     ) -> None:
-        super().__init__(num_classes, black_box_classes, symmetric, init_cfg)
+        super().__init__(
+            num_classes,
+            black_box_classes,
+            symmetric,
+            residual,
+            class_map,
+            init_cfg,
+        )
         self.backbone = MODELS.build(backbone)
         self.neck = None if neck is None else MODELS.build(neck)
         head = MODELS.build({'num_classes': num_classes, **decode_head})
@@ -45,6 +58,18 @@ class MMSegCalibration(BaseCalibration):
                 f'channels: expected num_classes={num_classes}'
             )
         self.decode_head = head
+        self.start_as_black_box()
+
+    @property
+    def last_layer(self) -> nn.Module:
+        """The layer that gives the logits."""
+        head = self.decode_head
+        if not hasattr(head, 'conv_seg'):
+            raise UserError(
+                f'calibration.residual=True: {type(head).__name__} has no '
+                'layer conv_seg, which would have to start at zero'
+            )
+        return head.conv_seg
 
     def predict_logits(self, x: Tensor) -> Tensor:
         """Map inputs (B, C + black_box_classes, H, W) to logits."""
