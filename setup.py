@@ -35,6 +35,7 @@ setup(
         'official': requirements('official'),
         'onedl': requirements('onedl'),
         'tests': requirements('tests'),
+        'deploy': requirements('deploy'),
     },
     classifiers=[
         'Development Status :: 4 - Beta',

@@ -86,6 +86,8 @@ def build(cfg: Config, args: argparse.Namespace) -> Runner:
     cfg.optim_wrapper = cfg.param_scheduler = cfg.val_evaluator = None
     cfg.test_dataloader = cfg.test_evaluator = cfg.test_cfg = None
     cfg.load_from, cfg.resume = None, False
+    # The runner writes its config: not over that of the training.
+    cfg.work_dir = str(Path(cfg.work_dir) / 'calibration')
     return cli.build_runner(cfg, args.config)
 
 
