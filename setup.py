@@ -85,6 +85,7 @@ setup(
         'official': requirements('official'),
         'onedl': requirements('onedl'),
         'tests': requirements('tests'),
+        'deploy': requirements('deploy'),
         'docs': requirements('docs'),
     },
     classifiers=[

@@ -105,9 +105,9 @@ class SharedGumbel(nn.Module):
         rows, columns = (
             torch.arange(n, device=self.frequencies.device) for n in size
         )
-        phase = (
-            self.frequencies @ torch.cartesian_prod(rows, columns).T.float()
-        )
+        # Not by cartesian_prod, which ONNX lacks.
+        grid = torch.stack(torch.meshgrid(rows, columns, indexing='ij'), -1)
+        phase = self.frequencies @ grid.reshape(-1, 2).T.float()
         waves = torch.cat((phase.cos(), phase.sin())) / math.sqrt(len(phase))
         if not self.common:
             return waves

@@ -6,6 +6,7 @@ from .conv import ConvCalibration
 from .flipped_decision import FlippedDecision
 from .known_distribution import KnownDistribution
 from .mmseg_net import MMSegCalibration
+from .scaling import ProbabilityScaling
 from .segnet import SegNetCalibration
 from .uniform import UniformCalibration
 
@@ -16,6 +17,7 @@ __all__ = [
     'FlippedDecision',
     'KnownDistribution',
     'MMSegCalibration',
+    'ProbabilityScaling',
     'SegNetCalibration',
     'UniformCalibration',
     'VGGCalibration',

@@ -18,6 +18,8 @@ from torch import Tensor, nn
 from ...utils.checks import at_least
 from ...utils.errors import UserError
 
+MIN_PROBABILITY = 1e-6
+
 
 class BaseCalibration(BaseModule):
     """A net that sees the image and, if there are any, B's probabilities.
@@ -28,6 +30,11 @@ class BaseCalibration(BaseModule):
         symmetric: Outside training, average the probabilities over the flips
             and quarter turns of the image (eight views of a square one): a
             better F for eight times its work, where up is no direction.
+        residual: Start as the black box: the logits are the logarithm of its
+            probabilities plus the net's output, which is zero at first.
+        class_map: With ``residual``, the black box's class that each of the K
+            classes starts from; classes that share one share its probability
+            equally, as class and twin. None: the same classes.
         init_cfg: Initialisation config of MMEngine.
     """
 
@@ -36,6 +43,8 @@ class BaseCalibration(BaseModule):
         num_classes: int,
         black_box_classes: int = 0,
         symmetric: bool = False,
+        residual: bool = False,
+        class_map: Sequence[int] | None = None,
         init_cfg: dict | list | None = None,
     ) -> None:
         super().__init__(init_cfg)
@@ -44,10 +53,47 @@ class BaseCalibration(BaseModule):
         at_least(0, black_box_classes=black_box_classes)
         self.num_classes = num_classes
         self.black_box_classes = black_box_classes
+        self.start = None
+        if residual:
+            self.start = BlackBoxStart(
+                num_classes, black_box_classes, class_map
+            )
+        elif class_map is not None:
+            raise UserError(
+                f'calibration.class_map={class_map}: expected residual=True '
+                'with it, as only a start from the black box needs it'
+            )
 
     @abstractmethod
     def predict_logits(self, x: Tensor) -> Tensor:
         """Map inputs (B, C + black_box_classes, H, W) to logits."""
+
+    @property
+    def last_layer(self) -> nn.Module:
+        """The layer that gives the logits, for ``residual``."""
+        raise UserError(
+            f'calibration.residual=True: {type(self).__name__} does not name '
+            'the layer that starts at zero; give it a property `last_layer`'
+        )
+
+    def start_as_black_box(self) -> None:
+        """Let the net add nothing, if it is to start as the black box.
+
+        Subclasses call it once they are built.
+        """
+        if self.start is not None:
+            for parameter in self.last_layer.parameters():
+                nn.init.zeros_(parameter)
+
+    def init_weights(self) -> None:
+        """Initialise; only trained weights replace the zero at the start."""
+        configs = self.init_cfg or ()
+        configs = [configs] if isinstance(configs, dict) else configs
+        loads = any(cfg.get('type') == 'Pretrained' for cfg in configs)
+        fresh = not self.is_init and not loads
+        super().init_weights()
+        if fresh:
+            self.start_as_black_box()
 
     def forward(
         self,
@@ -72,7 +118,14 @@ class BaseCalibration(BaseModule):
             image = torch.cat((image, black_box_probs), dim=1)
         if self.symmetric and not self.training:
             return self._average_views(image)
-        return self.predict_logits(image)
+        return self._logits(image)
+
+    def _logits(self, x: Tensor) -> Tensor:
+        """The net's logits (B, K, H, W), on top of B's where they start."""
+        logits = self.predict_logits(x)
+        if self.start is None:
+            return logits
+        return logits + self.start(x[:, -self.black_box_classes :])
 
     def _average_views(self, x: Tensor) -> Tensor:
         """Log of the mean probabilities (B, K, H, W) over all views."""
@@ -81,10 +134,58 @@ class BaseCalibration(BaseModule):
         for turns in range(0, 4, 1 if square else 2):
             turned = x.rot90(turns, (2, 3))
             for axes in ((), (3,)):
-                logits = self.predict_logits(turned.flip(axes))
+                logits = self._logits(turned.flip(axes))
                 log_probs = logits.log_softmax(1).flip(axes)
                 views.append(log_probs.rot90(-turns, (2, 3)))
         return torch.stack(views).logsumexp(0) - math.log(len(views))
+
+
+class BlackBoxStart(nn.Module):
+    """The black box's log-probabilities, in the classes of the task.
+
+    Args:
+        num_classes: Number of classes, K.
+        black_box_classes: Classes of the black box, K_b.
+        class_map: See :class:`BaseCalibration`.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        black_box_classes: int,
+        class_map: Sequence[int] | None,
+    ) -> None:
+        super().__init__()
+        if class_map is None:
+            class_map = range(num_classes)
+            if black_box_classes != num_classes:
+                raise UserError(
+                    f'calibration.residual=True: the task has {num_classes} '
+                    f'classes and the black box {black_box_classes}; say by '
+                    'calibration.class_map which of its classes each class '
+                    'of the task starts from'
+                )
+        known = range(black_box_classes)
+        if len(class_map) != num_classes or any(
+            source not in known for source in class_map
+        ):
+            raise UserError(
+                f'calibration.class_map={list(class_map)}: expected '
+                f'{num_classes} ids of the black box, 0 to '
+                f'{black_box_classes - 1}'
+            )
+        sources = torch.tensor(class_map)
+        sharers = sources.bincount(minlength=black_box_classes)[sources]
+        self.register_buffer('sources', sources, persistent=False)
+        self.register_buffer(
+            'share', sharers.float().log().view(-1, 1, 1), persistent=False
+        )
+
+    def forward(self, probs: Tensor) -> Tensor:
+        """Map probabilities (B, K_b, H, W) to logits (B, K, H, W)."""
+        # A zero is rounding, not knowledge: the net could never correct it.
+        log_probs = probs.clamp_min(MIN_PROBABILITY).log()
+        return log_probs[:, self.sources] - self.share
 
 
 def conv_block(

@@ -1,5 +1,6 @@
 """The paper's F on top of a black box."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from mmseg.registry import MODELS
@@ -22,6 +23,8 @@ class ConvCalibration(BaseCalibration):
         norm_cfg: Normalisation, or None for none.
         dropout: Dropout probability.
         symmetric: See :class:`BaseCalibration`.
+        residual: Likewise.
+        class_map: Likewise.
         init_cfg: Initialisation config of MMEngine.
     """
 
@@ -35,9 +38,18 @@ class ConvCalibration(BaseCalibration):
         norm_cfg: dict | None = {'type': 'BN'},  # noqa: B006
         dropout: float = 0.1,
         symmetric: bool = False,
+        residual: bool = False,
+        class_map: Sequence[int] | None = None,
         init_cfg: dict | list | None = None,
     ) -> None:
-        super().__init__(num_classes, black_box_classes, symmetric, init_cfg)
+        super().__init__(
+            num_classes,
+            black_box_classes,
+            symmetric,
+            residual,
+            class_map,
+            init_cfg,
+        )
         at_least(1, in_channels=in_channels, channels=channels)
         at_least(1, num_blocks=num_blocks)
         widths = [in_channels + black_box_classes] + [channels] * num_blocks
@@ -48,6 +60,12 @@ class ConvCalibration(BaseCalibration):
         self.layers = nn.Sequential(
             *blocks, nn.Conv2d(channels, num_classes, 1)
         )
+        self.start_as_black_box()
+
+    @property
+    def last_layer(self) -> nn.Module:
+        """The layer that gives the logits."""
+        return self.layers[-1]
 
     def predict_logits(self, x: Tensor) -> Tensor:
         """Map inputs (B, C + black_box_classes, H, W) to logits."""

@@ -1,5 +1,7 @@
 """Any of MMSeg's models as F."""
 
+from collections.abc import Sequence
+
 import torch.nn.functional as F
 from mmseg.models.backbones import UNet
 from mmseg.models.utils import resize
@@ -25,6 +27,8 @@ class MMSegCalibration(BaseCalibration):
         neck: Config of a neck in between.
         black_box_classes: Classes of the black box, 0 without one.
         symmetric: See :class:`BaseCalibration`.
+        residual: Likewise.
+        class_map: Likewise.
         init_cfg: Initialisation config of MMEngine.
     """
 
@@ -36,9 +40,18 @@ class MMSegCalibration(BaseCalibration):
         neck: dict | None = None,
         black_box_classes: int = 0,
         symmetric: bool = False,
+        residual: bool = False,
+        class_map: Sequence[int] | None = None,
         init_cfg: dict | list | None = None,
     ) -> None:
-        super().__init__(num_classes, black_box_classes, symmetric, init_cfg)
+        super().__init__(
+            num_classes,
+            black_box_classes,
+            symmetric,
+            residual,
+            class_map,
+            init_cfg,
+        )
         self.backbone = MODELS.build(backbone)
         self.neck = None if neck is None else MODELS.build(neck)
         head = MODELS.build({'num_classes': num_classes, **decode_head})
@@ -49,6 +62,18 @@ class MMSegCalibration(BaseCalibration):
             )
         self.decode_head = head
         self.divisor = size_divisor(self.backbone)
+        self.start_as_black_box()
+
+    @property
+    def last_layer(self) -> nn.Module:
+        """The layer that gives the logits."""
+        head = self.decode_head
+        if not hasattr(head, 'conv_seg'):
+            raise UserError(
+                f'calibration.residual=True: {type(head).__name__} has no '
+                'layer conv_seg, which would have to start at zero'
+            )
+        return head.conv_seg
 
     def predict_logits(self, x: Tensor) -> Tensor:
         """Map inputs (B, C + black_box_classes, H, W) to logits."""

@@ -24,6 +24,8 @@ class SegNetCalibration(BaseCalibration):
         norm_cfg: Normalisation, or None for none.
         dropout: Dropout probability.
         symmetric: See :class:`BaseCalibration`.
+        residual: Likewise.
+        class_map: Likewise.
         init_cfg: Initialisation config of MMEngine.
     """
 
@@ -37,9 +39,18 @@ class SegNetCalibration(BaseCalibration):
         norm_cfg: dict | None = {'type': 'BN'},  # noqa: B006
         dropout: float = 0.1,
         symmetric: bool = False,
+        residual: bool = False,
+        class_map: Sequence[int] | None = None,
         init_cfg: dict | list | None = None,
     ) -> None:
-        super().__init__(num_classes, black_box_classes, symmetric, init_cfg)
+        super().__init__(
+            num_classes,
+            black_box_classes,
+            symmetric,
+            residual,
+            class_map,
+            init_cfg,
+        )
         at_least(1, in_channels=in_channels, base_channels=base_channels)
         self.down, self.up = nn.ModuleList(), nn.ModuleList()
         before = in_channels + black_box_classes
@@ -53,6 +64,12 @@ class SegNetCalibration(BaseCalibration):
             self.up.insert(0, conv_stage(up, norm_cfg, dropout))
             before = width
         self.logits = nn.Conv2d(base_channels, num_classes, 1)
+        self.start_as_black_box()
+
+    @property
+    def last_layer(self) -> nn.Module:
+        """The layer that gives the logits."""
+        return self.logits
 
     def predict_logits(self, x: Tensor) -> Tensor:
         """Map inputs (B, C + black_box_classes, H, W) to logits."""

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ...utils.errors import UserError
 from ...utils.weights import load_weights
 from ..calibration_nets.base import BaseCalibration
+from ..calibration_nets.scaling import ProbabilityScaling
 from ..parts import build_part
 from ..windows import stitch
 
@@ -48,7 +49,8 @@ class CARHead(BaseModule):
             are taken as they are, which needs a black box of K classes.
         black_box: Config of B, or None: then F sees the image only.
         temperature: F's logits are divided by it: one number, or one per
-            class. It belongs to the config; checkpoints do not hold it.
+            class. See :class:`ProbabilityScaling`, which also applies what
+            ``tools/calibrate.py`` has put into a checkpoint.
         align_corners: As in MMSeg's decode heads, used to resize predictions.
         ignore_index: Id of unlabelled pixels.
         init_cfg: As in every MMEngine module.
@@ -77,8 +79,7 @@ class CARHead(BaseModule):
         self.black_box = MODELS.build(black_box) if black_box else None
         self.calibration = self._build_calibration(calibration)
         self.generator = build_part('generator', generator, num_classes)
-        temperatures = self._temperatures(temperature)
-        self.register_buffer('temperature', temperatures, persistent=False)
+        self.scaling = ProbabilityScaling(num_classes, temperature)
 
     def init_weights(self) -> None:
         """Initialise, and refuse weights of another model that do not fit.
@@ -118,17 +119,6 @@ class CARHead(BaseModule):
             )
         return None
 
-    def _temperatures(self, given: float | Sequence[float]) -> Tensor:
-        """One temperature per class (K,)."""
-        values = torch.tensor(given, dtype=torch.float32)
-        right_shape = values.shape in ((), (self.num_classes,))
-        if not right_shape or not (values > 0).all():
-            raise UserError(
-                f'decode_head.temperature={given!r}: expected a number > 0, '
-                f'or one for each of the {self.num_classes} classes.'
-            )
-        return values.expand(self.num_classes).clone()
-
     @torch.no_grad()
     def predict_black_box(
         self, image: Tensor, data_samples: Sequence | None = None
@@ -163,10 +153,11 @@ class CARHead(BaseModule):
             assert prior is not None  # checked when this was built
             logits = prior.clamp_min(torch.finfo(prior.dtype).tiny).log()
         elif window and isinstance(self.calibration, BaseCalibration):
-            return self._calibrate_windows(image, prior, *window)
+            stitched = self._calibrate_windows(image, prior, *window)
+            return self.scaling(stitched)
         else:
             logits = self.calibration(image, prior, data_samples)
-        return self._scale(logits)
+        return self.scaling(self.scaling.log_probs(logits))
 
     def _calibrate_windows(
         self,
@@ -175,22 +166,17 @@ class CARHead(BaseModule):
         crop: tuple[int, int],
         stride: tuple[int, int],
     ) -> Tensor:
-        """F's log-probabilities (B, K, H, W), stitched from windows."""
+        """F's log-probabilities (B, K, H, W) before what has been fitted."""
         channels = image.shape[1]
         inputs = image if prior is None else torch.cat((image, prior), dim=1)
 
         def predict(part: Tensor) -> Tensor:
             own = None if prior is None else part[:, channels:]
             logits = self.calibration(part[:, :channels], own)
-            return self._scale(logits).exp()
+            return self.scaling.log_probs(logits).exp()
 
         probs = stitch(predict, inputs, crop, stride)
         return probs.clamp_min(torch.finfo(probs.dtype).tiny).log()
-
-    def _scale(self, logits: Tensor) -> Tensor:
-        """Log-probabilities (B, K, H, W) at the head's temperature."""
-        scaled = logits.float() / self.temperature.view(-1, 1, 1)
-        return scaled.log_softmax(dim=1)
 
     def encode(
         self,

@@ -99,8 +99,9 @@ class UpBlock(nn.Module):
             x = F.interpolate(x, size, mode='bilinear', align_corners=False)
         else:
             x = x[..., : size[0], : size[1]]  # odd sizes
-        x = self.conv(x).unflatten(0, (-1, len(skip))) + skip
-        return self.norm(x.flatten(0, 1)).unflatten(0, (-1, len(skip)))
+        groups = (-1, *skip.shape)  # len(skip) would be a constant in a trace
+        x = self.conv(x).reshape(groups) + skip
+        return self.norm(x.flatten(0, 1)).reshape(groups)
 
     def modulate(self, x: Tensor, z: Tensor) -> Tensor:
         """Let the noise in.
@@ -228,7 +229,7 @@ class RefinementUNet(BaseGenerator):
         x = self.up[0].modulate(features.base[None], z)
         for block, skip in zip(self.up[1:], features.skips, strict=True):
             x = block.modulate(block.merge(x, skip), z)
-        logits = self.logits(x).unflatten(0, z.shape[:2])
+        logits = self.logits(x).reshape(-1, *log_probs.shape)
         if self.residual:
             logits = logits + log_probs
         return logits if gumbel is None else logits + gumbel

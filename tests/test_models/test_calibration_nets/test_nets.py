@@ -207,3 +207,79 @@ def test_symmetric_nets_average_all_views_outside_training(size, views):
     net.train()
     logits = net(image)
     assert torch.equal(logits, net.predict_logits(image))
+
+
+@pytest.mark.parametrize('name', NETS)
+@pytest.mark.parametrize('symmetric', [False, True])
+def test_a_residual_net_starts_as_the_black_box(name, symmetric):
+    net = _build(name, 4, residual=True, symmetric=symmetric)
+    net.init_weights()  # MMSeg's heads draw their last layer here
+    net.eval()
+    image = torch.randn(2, 3, 32, 32)
+    probs = torch.randn(2, 4, 32, 32).softmax(1)
+    found = net(image, probs).softmax(1)
+    torch.testing.assert_close(found, probs)
+    net.last_layer.weight.data.normal_()
+    assert not torch.allclose(net(image, probs).softmax(1), probs, atol=0.01)
+
+
+def test_classes_that_share_a_source_share_its_probability():
+    net = _build('ConvCalibration', 3, residual=True, class_map=[0, 1, 2, 1])
+    probs = torch.randn(1, 3, 8, 8).softmax(1)
+    found = net.eval()(torch.randn(1, 3, 8, 8), probs).softmax(1)
+    expected = torch.stack(
+        (probs[:, 0], probs[:, 1] / 2, probs[:, 2], probs[:, 1] / 2), dim=1
+    )
+    torch.testing.assert_close(found, expected)
+
+
+def test_a_rounded_zero_of_the_black_box_can_be_corrected():
+    net = _build('ConvCalibration', 4, residual=True).eval()
+    probs = torch.zeros(1, 4, 8, 8)
+    probs[:, 0] = 1
+    assert net(torch.randn(1, 3, 8, 8), probs).min() > -14
+
+
+def test_trained_weights_are_not_reset(tmp_path):
+    trained = _build('ConvCalibration', 4, residual=True)
+    trained.last_layer.weight.data.normal_()
+    torch.save(dict(state_dict=trained.state_dict()), tmp_path / 'f.pth')
+    init = dict(type='Pretrained', checkpoint=str(tmp_path / 'f.pth'))
+    net = _build('ConvCalibration', 4, residual=True, init_cfg=init)
+    net.init_weights()
+    assert torch.equal(net.last_layer.weight, trained.last_layer.weight)
+    net.init_weights()  # a second call must not do it either
+    assert torch.equal(net.last_layer.weight, trained.last_layer.weight)
+
+
+def test_a_residual_net_learns():
+    net = _build('ConvCalibration', 4, residual=True)
+    image = torch.randn(2, 3, 8, 8)
+    probs = torch.randn(2, 4, 8, 8).softmax(1)
+    label = torch.randint(4, (2, 8, 8))
+    optimizer = torch.optim.Adam(net.parameters(), lr=1e-2)
+    losses = []
+    for _ in range(30):
+        loss = torch.nn.functional.cross_entropy(net(image, probs), label)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    start = torch.nn.functional.nll_loss(probs.log(), label).item()
+    assert losses[0] == pytest.approx(start, abs=1e-5)
+    assert losses[-1] < start - 0.2
+
+
+@pytest.mark.parametrize(
+    ('classes', 'kwargs', 'message'),
+    [
+        (5, dict(residual=True), '4 classes and the black box 5'),
+        (0, dict(residual=True), '4 classes and the black box 0'),
+        (4, dict(class_map=[0, 1, 2, 3]), 'expected residual=True'),
+        (3, dict(residual=True, class_map=[0, 1, 2]), 'expected 4 ids'),
+        (3, dict(residual=True, class_map=[0, 1, 2, 3]), '0 to 2'),
+    ],
+)
+def test_refuses_a_start_that_is_not_known(classes, kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        _build('ConvCalibration', classes, **kwargs)

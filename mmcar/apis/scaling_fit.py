@@ -1,0 +1,144 @@
+"""Fit a scaling of probabilities to pixels, by maximum likelihood."""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..models.calibration_nets.scaling import identity_parameters, rescale
+
+CHUNK = 32768
+"""Pixels that are in double precision at once."""
+
+
+class Pixels(NamedTuple):
+    """Pixels of many images, to fit a scaling on.
+
+    Attributes:
+        log_probs: F's log-probabilities (N, K).
+        targets: Label distribution (N, K).
+        weights: How many pixels of its image each stands for (N,).
+    """
+
+    log_probs: Tensor
+    targets: Tensor
+    weights: Tensor
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What came out of fitting a scaling.
+
+    Args:
+        method: One of `METHODS`.
+        weight: See `identity_parameters`.
+        bias: Likewise.
+        nll_before: Cross entropy of the pixels as they were.
+        nll_after: The same with the scaling.
+        unseen: Classes that no label has; their parameters are untouched.
+        refused: Why the scaling is the identity after all, or None.
+    """
+
+    method: str
+    weight: Tensor
+    bias: Tensor
+    nll_before: float
+    nll_after: float
+    unseen: tuple[int, ...] = ()
+    refused: str | None = None
+
+
+def cross_entropy(
+    pixels: Pixels,
+    method: str,
+    weight: Tensor,
+    bias: Tensor,
+    backward: bool = False,
+) -> float:
+    """Mean cross entropy of scaled pixels, chunk by chunk.
+
+    Args:
+        pixels: The pixels.
+        method: One of `METHODS`.
+        weight: See `identity_parameters`.
+        bias: Likewise.
+        backward: Whether to add to the gradients of weight and bias.
+    """
+    total, value = pixels.weights.double().sum(), 0.0
+    for parts in zip(*(rows.split(CHUNK) for rows in pixels), strict=True):
+        log_probs, targets, weights = (part.double() for part in parts)
+        scaled = rescale(log_probs, method, weight, bias)
+        loss = -(weights * (targets * scaled).sum(1)).sum() / total
+        if backward:
+            loss.backward()
+        value += loss.item()
+    return value
+
+
+def fit_scaling(
+    pixels: Pixels, method: str, ridge: float = 1e-6, max_iter: int = 200
+) -> Fit:
+    """Fit a scaling by maximum likelihood, or keep the identity.
+
+    The problem is convex; a tiny ridge towards the identity keeps the
+    solution finite where the pixels would allow any certainty.
+
+    Args:
+        pixels: What to fit on.
+        method: One of `METHODS`.
+        ridge: Weight of the squared distance to the identity.
+        max_iter: Iterations of LBFGS at most.
+    """
+    num_classes = pixels.log_probs.shape[1]
+    start = [v.double() for v in identity_parameters(method, num_classes)]
+    weight, bias = (value.clone().requires_grad_() for value in start)
+    seen = pixels.targets.sum(0) > 0
+    by_class = method in ('vector', 'dirichlet')
+    optimizer = torch.optim.LBFGS(
+        [weight, bias],
+        max_iter=max_iter,
+        tolerance_grad=1e-9,
+        tolerance_change=1e-12,
+        line_search_fn='strong_wolfe',
+    )
+
+    def closure() -> float:
+        optimizer.zero_grad()
+        penalty = ridge * sum(
+            (now - before).square().sum()
+            for now, before in zip((weight, bias), start, strict=True)
+        )
+        penalty.backward()
+        value = cross_entropy(pixels, method, weight, bias, backward=True)
+        if by_class:  # nothing is known of a class that never occurs
+            weight.grad[~seen] = 0
+            bias.grad[~seen] = 0
+        return value + penalty.item()
+
+    optimizer.step(closure)
+    fitted = weight.detach(), bias.detach()
+    before = cross_entropy(pixels, method, *start)
+    after = cross_entropy(pixels, method, *fitted)
+    refused = _refusal(method, fitted[0], before, after)
+    if refused:
+        fitted, after = (start[0], start[1]), before
+    unseen = tuple((~seen).nonzero()[:, 0].tolist()) if by_class else ()
+    return Fit(method, *fitted, before, after, unseen, refused)
+
+
+def _refusal(
+    method: str, weight: Tensor, before: float, after: float
+) -> str | None:
+    """Why not to use what was fitted, if there is a reason."""
+    if not math.isfinite(after):
+        return 'the fit did not stay finite'
+    if method == 'temperature' and weight <= 0:
+        return 'the best temperature would turn the probabilities around'
+    if after >= before - 1e-9:
+        return (
+            f'the fit does not improve the cross entropy of {before:.6g} on '
+            'its own half'
+        )
+    return None

@@ -1,0 +1,168 @@
+"""Few numbers between F's logits and its probabilities: post-hoc scaling."""
+
+from collections.abc import Sequence
+
+import torch
+from mmseg.registry import MODELS
+from torch import Tensor, nn
+
+from ...utils.checks import one_of
+from ...utils.errors import UserError
+
+METHODS = ('temperature', 'vector', 'dirichlet', 'class-affine')
+"""What can be fitted after training; their order is part of checkpoints."""
+
+
+def identity_parameters(
+    method: str, num_classes: int
+) -> tuple[Tensor, Tensor]:
+    """Weight and bias of a method that change nothing.
+
+    Args:
+        method: One of `METHODS`.
+        num_classes: Number of classes K.
+
+    Returns:
+        Weight, () for a temperature, (K, K) for Dirichlet scaling, else
+        (K,); bias (K,), or (0,) for a temperature.
+    """
+    one_of(METHODS, method=method)
+    if method == 'temperature':
+        return torch.ones(()), torch.zeros(0)
+    if method == 'dirichlet':
+        return torch.eye(num_classes), torch.zeros(num_classes)
+    return torch.ones(num_classes), torch.zeros(num_classes)
+
+
+def rescale(
+    log_probs: Tensor, method: str, weight: Tensor, bias: Tensor
+) -> Tensor:
+    """Scale log-probabilities by a method.
+
+    They are centred first, mean zero over classes: what is added to all of
+    them must not matter. Each method is linear in its parameters, so the
+    cross entropy is convex in them.
+
+    Args:
+        log_probs: (N, K, ...).
+        method: 'temperature': ``weight * x``; 'vector': a weight and an
+            offset for each class; 'dirichlet': a matrix and offsets;
+            'class-affine': the class that is most probable at a pixel says
+            which weight scales all of the pixel's values and which offset is
+            added to its own.
+        weight: See `identity_parameters`.
+        bias: Likewise.
+
+    Returns:
+        Log-probabilities (N, K, ...).
+    """
+    x = log_probs - log_probs.mean(dim=1, keepdim=True)
+    shape = (-1, *[1] * (x.dim() - 2))  # of one value per class
+    if method == 'temperature':
+        x = x * weight
+    elif method == 'vector':
+        x = x * weight.view(shape) + bias.view(shape)
+    elif method == 'dirichlet':
+        x = torch.einsum('jk,nk...->nj...', weight, x) + bias.view(shape)
+    else:
+        best = x.argmax(dim=1, keepdim=True)
+        x = (x * weight[best]).scatter_add(1, best, bias[best])
+    return x.log_softmax(dim=1)
+
+
+@MODELS.register_module()
+class ProbabilityScaling(nn.Module):
+    """All that stands between F's logits and the head's probabilities.
+
+    First the temperature of the config divides the logits. Then follows what
+    has been fitted on validation images, if anything: it comes with a
+    checkpoint, which needs no setting in the config.
+
+    Args:
+        num_classes: Number of classes K.
+        temperature: One number, or one per class. It belongs to the config;
+            checkpoints do not hold it.
+
+    Attributes:
+        method: What has been fitted, one of `METHODS`, or None.
+    """
+
+    def __init__(
+        self, num_classes: int, temperature: float | Sequence[float] = 1.0
+    ) -> None:
+        super().__init__()
+        values = torch.tensor(temperature, dtype=torch.float32)
+        right_shape = values.shape in ((), (num_classes,))
+        if not right_shape or not (values > 0).all():
+            raise UserError(
+                f'decode_head.temperature={temperature!r}: expected a number '
+                f'> 0, or one for each of the {num_classes} classes.'
+            )
+        self.num_classes = num_classes
+        self.method: str | None = None
+        self.register_buffer(
+            'temperature', values.expand(num_classes).clone(), persistent=False
+        )
+        # Empty until something is fitted, so checkpoints without it are whole.
+        for name in ('method_id', 'weight', 'bias'):
+            self.register_buffer(name, None)
+
+    def set_fitted(self, method: str, weight: Tensor, bias: Tensor) -> None:
+        """Take over what has been fitted.
+
+        Args:
+            method: One of `METHODS`.
+            weight: See `identity_parameters`.
+            bias: Likewise.
+        """
+        neutral = identity_parameters(method, self.num_classes)
+        found = tuple(weight.shape), tuple(bias.shape)
+        expected = tuple(tuple(value.shape) for value in neutral)
+        if found != expected:
+            raise UserError(
+                f'decode_head.scaling: {method} scaling with weight and bias '
+                f'of shapes {found}; expected {expected} for '
+                f'{self.num_classes} classes.'
+            )
+        if not (weight.isfinite().all() and bias.isfinite().all()):
+            raise UserError(
+                f'decode_head.scaling: {method} scaling with values that are '
+                'not finite; fit it again with tools/calibrate.py.'
+            )
+        self.method = method
+        device = self.temperature.device
+        self.method_id = torch.tensor(METHODS.index(method), device=device)
+        self.weight = weight.detach().to(device, torch.float32).clone()
+        self.bias = bias.detach().to(device, torch.float32).clone()
+
+    def clear(self) -> None:
+        """Forget what has been fitted."""
+        self.method = self.method_id = self.weight = self.bias = None
+
+    def log_probs(self, logits: Tensor) -> Tensor:
+        """Log-probabilities (B, K, H, W) at the config's temperature."""
+        scaled = logits.float() / self.temperature.view(-1, 1, 1)
+        return scaled.log_softmax(dim=1)
+
+    def forward(self, log_probs: Tensor) -> Tensor:
+        """Apply what has been fitted to log-probabilities (B, K, H, W)."""
+        if self.method is None:
+            return log_probs
+        return rescale(log_probs, self.method, self.weight, self.bias)
+
+    def _load_from_state_dict(
+        self, state_dict: dict, prefix: str, *args: object
+    ) -> None:
+        """Take over the scaling of a checkpoint that has one."""
+        names = ('method_id', 'weight', 'bias')
+        found = [state_dict.get(prefix + name) for name in names]
+        if all(value is not None for value in found):
+            method_id, weight, bias = found
+            if int(method_id) not in range(len(METHODS)):
+                raise UserError(
+                    f'{prefix}method_id={int(method_id)}: the checkpoint was '
+                    f'scaled by a method this version does not know; it has '
+                    f'{METHODS}.'
+                )
+            self.set_fitted(METHODS[int(method_id)], weight, bias)
+        super()._load_from_state_dict(state_dict, prefix, *args)

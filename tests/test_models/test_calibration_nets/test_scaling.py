@@ -1,0 +1,141 @@
+"""The scaling between F's logits and its probabilities."""
+
+import pytest
+import torch
+
+from mmcar.models.calibration_nets.scaling import (
+    METHODS,
+    ProbabilityScaling,
+    identity_parameters,
+    rescale,
+)
+from mmcar.utils.errors import UserError
+from tests.toys import toy_batch, toy_model
+
+CLASSES = 3
+
+
+def random_parameters(method, classes=CLASSES):
+    torch.manual_seed(1)
+    return tuple(
+        value + 0.3 * torch.rand_like(value)
+        for value in identity_parameters(method, classes)
+    )
+
+
+@pytest.mark.parametrize('method', METHODS)
+def test_identity_changes_nothing(method):
+    log_probs = torch.randn(2, CLASSES, 4, 5).log_softmax(1)
+    same = rescale(log_probs, method, *identity_parameters(method, CLASSES))
+    torch.testing.assert_close(same, log_probs)
+
+
+@pytest.mark.parametrize('method', METHODS)
+def test_an_offset_of_all_logits_does_not_matter(method):
+    log_probs = torch.randn(2, CLASSES, 4, 5)
+    offset = torch.randn(2, 1, 4, 5) * 5
+    parameters = random_parameters(method)
+    torch.testing.assert_close(
+        rescale(log_probs, method, *parameters),
+        rescale(log_probs + offset, method, *parameters),
+        rtol=0,
+        atol=1e-5,
+    )
+
+
+def by_hand(pixel, method, weight, bias):
+    """One pixel (K,), one class at a time."""
+    x = [float(v - pixel.mean()) for v in pixel]
+    best = max(range(CLASSES), key=lambda k: x[k])
+    if method == 'temperature':
+        y = [float(weight) * v for v in x]
+    elif method == 'vector':
+        y = [float(weight[k]) * x[k] + float(bias[k]) for k in range(CLASSES)]
+    elif method == 'dirichlet':
+        y = [
+            sum(float(weight[j, k]) * x[k] for k in range(CLASSES))
+            + float(bias[j])
+            for j in range(CLASSES)
+        ]
+    else:
+        y = [float(weight[best]) * v for v in x]
+        y[best] += float(bias[best])
+    return torch.tensor(y).log_softmax(0)
+
+
+@pytest.mark.parametrize('method', METHODS)
+def test_every_method_by_hand(method):
+    log_probs = torch.randn(2, CLASSES, 3, 2).log_softmax(1)
+    parameters = random_parameters(method)
+    found = rescale(log_probs, method, *parameters)
+    for n, row, column in ((0, 0, 0), (1, 2, 1), (1, 0, 1)):
+        expected = by_hand(log_probs[n, :, row, column], method, *parameters)
+        torch.testing.assert_close(found[n, :, row, column], expected)
+
+
+def scaled_model(method):
+    model = toy_model().eval()
+    parameters = random_parameters(method, 2)
+    model.decode_head.scaling.set_fitted(method, *parameters)
+    return model
+
+
+@pytest.mark.parametrize('method', METHODS)
+def test_a_checkpoint_brings_its_scaling_to_a_plain_config(method):
+    scaled = scaled_model(method)
+    plain = toy_model().eval()
+    before = plain.test_step(toy_batch())[0].seg_logits.data
+    result = plain.load_state_dict(scaled.state_dict())
+    assert not result.missing_keys and not result.unexpected_keys
+    assert plain.decode_head.scaling.method == method
+    after = plain.test_step(toy_batch())[0].seg_logits.data
+    expected = scaled.test_step(toy_batch())[0].seg_logits.data
+    assert torch.equal(after, expected)
+    assert not torch.allclose(after, before, atol=1e-3)
+
+
+def test_a_model_without_scaling_has_none_in_its_state():
+    assert not [k for k in toy_model().state_dict() if 'scaling' in k]
+
+
+def test_a_plain_checkpoint_does_not_fit_a_scaled_model():
+    plain = toy_model()
+    result = scaled_model('vector').load_state_dict(
+        plain.state_dict(), strict=False
+    )
+    assert 'decode_head.scaling.weight' in result.missing_keys
+
+
+def test_is_not_trained():
+    model = scaled_model('vector')
+    names = [name for name, _ in model.named_parameters()]
+    assert not [name for name in names if 'scaling' in name]
+
+
+def test_follows_the_stitching_of_windows():
+    model = scaled_model('dirichlet')
+    head, scaling = model.decode_head, model.decode_head.scaling
+    image = torch.randn(1, 3, 16, 16)
+    window = ((8, 8), (4, 4))
+    found = head.calibrate(image, window=window)
+    fitted = scaling.method, scaling.weight, scaling.bias
+    scaling.clear()
+    stitched = head.calibrate(image, window=window)
+    assert torch.equal(found, rescale(stitched, *fitted))
+
+
+def test_refuses_parameters_of_other_classes():
+    scaling = ProbabilityScaling(5)
+    with pytest.raises(UserError, match='for 5 classes'):
+        scaling.set_fitted('vector', *identity_parameters('vector', 3))
+    weight, bias = identity_parameters('vector', 5)
+    with pytest.raises(UserError, match='not finite'):
+        scaling.set_fitted('vector', weight / 0, bias)
+
+
+def test_refuses_an_unknown_method_of_a_checkpoint():
+    scaling = ProbabilityScaling(2)
+    scaling.set_fitted('vector', *identity_parameters('vector', 2))
+    state = {**scaling.state_dict(), 'method_id': torch.tensor(9)}
+    with pytest.raises(UserError, match='method_id=9'):
+        ProbabilityScaling(2).load_state_dict(state)

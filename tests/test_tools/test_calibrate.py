@@ -1,0 +1,139 @@
+"""tools/calibrate.py from the command line, and what others make of it."""
+
+import json
+import sys
+
+import pytest
+import torch
+from mmengine.config import Config
+from mmengine.dataset import pseudo_collate
+from mmengine.runner import load_checkpoint
+from mmseg.registry import DATASETS, MODELS
+
+from mmcar.evaluation import CalibrationMetric
+from mmcar.utils.errors import UserError
+from tests.test_tools.project import loader, run, write_config
+from tests.test_tools.scripts import load_script
+from tests.toys import toy_model
+
+TOOL = 'tools/calibrate.py'
+STOCK = dict(
+    type='EncoderDecoder',
+    data_preprocessor=dict(
+        type='SegDataPreProcessor',
+        mean=[100.0, 110.0, 120.0],
+        std=[50.0, 60.0, 70.0],
+        bgr_to_rgb=True,
+        size_divisor=16,
+        seg_pad_val=255,
+        test_cfg=dict(size_divisor=32),
+    ),
+    backbone=dict(type='UNet', base_channels=4),
+    decode_head=dict(
+        type='FCNHead', in_channels=4, in_index=4, channels=4, num_classes=2
+    ),
+    train_cfg=dict(),
+    test_cfg=dict(mode='whole'),
+)
+
+
+def settings(folder):
+    return dict(
+        val_dataloader=loader(folder / 'data', 'val'),
+        val_cfg=dict(type='ValLoop'),
+        val_evaluator=dict(type='CalibrationMetric'),
+        test_evaluator=dict(type='CalibrationMetric'),
+    )
+
+
+def too_sure(model):
+    """Multiply a model's logits: it knows little and is sure of it."""
+    calibrated = model.decode_head
+    last = getattr(calibrated, 'conv_seg', None)
+    last = last or calibrated.calibration.layers[-1]
+    last.weight.data *= 30
+    last.bias.data += torch.tensor([0.0, 3.0])
+    return model
+
+
+@pytest.fixture
+def trained(tmp_path):
+    config = write_config(tmp_path, **settings(tmp_path))
+    checkpoint = tmp_path / 'm.pth'
+    model = too_sure(toy_model(test_cfg=dict(num_samples=3)))
+    torch.save(dict(state_dict=model.state_dict(), meta={}), checkpoint)
+    return config, checkpoint
+
+
+def calibrate(monkeypatch, *args):
+    """The tool in this process, which saves the time to start one."""
+    monkeypatch.setattr(sys, 'argv', [TOOL, *map(str, args)])
+    load_script('calibrate.py').main()
+
+
+def mean_nll(config, checkpoint):
+    """NLL of all validation images, as a test would find it."""
+    cfg = Config.fromfile(config)
+    model = MODELS.build(cfg.model).eval()
+    load_checkpoint(model, str(checkpoint), map_location='cpu')
+    metric = CalibrationMetric()
+    dataset = DATASETS.build(cfg.val_dataloader.dataset)
+    for i in range(len(dataset)):
+        samples = model.test_step(pseudo_collate([dataset[i]]))
+        metric.process(None, [sample.to_dict() for sample in samples])
+    return metric.compute_metrics(metric.results)['NLL']
+
+
+def test_a_model_of_ours(trained, tmp_path, monkeypatch, capsys):
+    config, checkpoint = trained
+    options = ('--work-dir', tmp_path, '--method', 'vector')
+    calibrate(monkeypatch, config, checkpoint, *options)
+    out = tmp_path / 'm_vector.pth'
+    report = json.loads(out.with_suffix('.json').read_text())['scores']
+    for name in ('NLL', 'Brier', 'ECE'):
+        assert report[name]['after'] < report[name]['before']
+    assert report['changed']['after'] > 0  # the offset was wrong
+    assert 'Changed decisions' in capsys.readouterr().out
+    # The same config uses the scaling, on all images alike.
+    assert mean_nll(config, out) < mean_nll(config, checkpoint) - 0.1
+    # Again, from what is calibrated already: the same fit, not one on top.
+    again = tmp_path / 'b.pth'
+    calibrate(monkeypatch, config, out, *options, '--out', again)
+    second = json.loads(again.with_suffix('.json').read_text())['scores']
+    assert second == report
+
+
+def test_a_stock_model(tmp_path, monkeypatch):
+    config = write_config(
+        tmp_path, model=STOCK, custom_hooks=None, **settings(tmp_path)
+    )
+    torch.manual_seed(0)
+    stock = too_sure(MODELS.build(STOCK))
+    checkpoint = tmp_path / 'stock.pth'
+    torch.save(dict(state_dict=stock.state_dict(), meta={}), checkpoint)
+    calibrate(monkeypatch, config, checkpoint, '--work-dir', tmp_path)
+    out = tmp_path / 'stock_temperature.pth'
+    wrapped = out.with_suffix('.py')
+    assert Config.fromfile(wrapped).model.type == 'CARSegmentor'
+    assert mean_nll(wrapped, out) < mean_nll(config, checkpoint) - 0.1
+
+
+@pytest.mark.parametrize(
+    ('changes', 'options', 'message'),
+    [
+        (dict(val_dataloader=None), (), 'has no val_dataloader'),
+        ({}, ('--pixels', '0'), '--pixels=0: expected at least 1'),
+        ({}, ('--ridge', '-1'), '--ridge=-1.0'),
+    ],
+)
+def test_refuses(changes, options, message, tmp_path, monkeypatch):
+    config = write_config(tmp_path, **{**settings(tmp_path), **changes})
+    with pytest.raises(UserError, match=message):
+        calibrate(monkeypatch, config, tmp_path / 'm.pth', *options)
+
+
+def test_asks_for_the_weights(trained):
+    config, _ = trained
+    result = run(TOOL, config, '--work-dir', config.parent)
+    assert result.returncode == 2
+    assert 'name a checkpoint' in result.stderr

@@ -1,0 +1,185 @@
+"""Calibrate a trained model's probabilities, without training it again.
+
+Fits a scaling on one half of the validation images, reports on the other
+half, and writes a checkpoint that carries the scaling. A stock MMSeg model
+becomes the black box of a training-free sampler on the way; its new config is
+written beside the checkpoint.
+"""
+
+import argparse
+import copy
+import io
+from pathlib import Path
+
+import torch
+from mmengine.config import Config
+from mmengine.runner import Runner
+
+from mmcar import cli
+from mmcar.apis.calibration import calibrate
+from mmcar.apis.scaling_fit import Fit
+from mmcar.apis.stock import is_stochastic, wrap_stock_config
+from mmcar.models import CARSegmentor
+from mmcar.models.calibration_nets.scaling import METHODS
+from mmcar.utils.errors import UserError
+from mmcar.utils.files import write_file, write_json
+
+
+def parse_args() -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    cli.add_config_arguments(parser)
+    parser.add_argument(
+        'checkpoint',
+        nargs='?',
+        help='checkpoint file; may be left out for a model without training',
+    )
+    parser.add_argument(
+        '--method',
+        choices=METHODS,
+        default='temperature',
+        help='from few parameters to many (default: temperature)',
+    )
+    parser.add_argument(
+        '--out',
+        type=Path,
+        metavar='FILE',
+        help='checkpoint to write (default: WORK_DIR/<name>_<method>.pth)',
+    )
+    parser.add_argument(
+        '--pixels',
+        type=int,
+        default=200_000,
+        metavar='N',
+        help='pixels to fit on, of all images together (default: 200000)',
+    )
+    parser.add_argument(
+        '--ridge',
+        type=float,
+        default=1e-6,
+        help='pull towards no scaling (default: 1e-6); more where few images '
+        'are to fix many parameters',
+    )
+    return parser.parse_args()
+
+
+def check_arguments(args: argparse.Namespace) -> None:
+    """Refuse values that cannot work."""
+    if args.pixels < 1:
+        raise UserError(f'--pixels={args.pixels}: expected at least 1.')
+    if not 0 <= args.ridge < float('inf'):
+        raise UserError(f'--ridge={args.ridge}: expected a number >= 0.')
+    if args.launcher != 'none':
+        raise UserError('--launcher: calibration runs in one process.')
+
+
+def build(cfg: Config, args: argparse.Namespace) -> Runner:
+    """The runner, with nothing but the model."""
+    if not cfg.get('val_dataloader'):
+        raise UserError(
+            f'{args.config} has no val_dataloader: calibration needs '
+            'validation images.'
+        )
+    cfg = copy.deepcopy(cfg)
+    for key in ('train', 'val'):
+        cfg[f'{key}_dataloader'] = cfg[f'{key}_cfg'] = None
+    cfg.optim_wrapper = cfg.param_scheduler = cfg.val_evaluator = None
+    cfg.test_dataloader = cfg.test_evaluator = cfg.test_cfg = None
+    cfg.load_from, cfg.resume = None, False
+    # The runner writes its config: not over that of the training.
+    cfg.work_dir = str(Path(cfg.work_dir) / 'calibration')
+    return cli.build_runner(cfg, args.config)
+
+
+def has_weights(model: CARSegmentor, stock: bool) -> bool:
+    """Whether a checkpoint must bring weights."""
+    return stock or any(p.requires_grad for p in model.parameters())
+
+
+def write_checkpoint(
+    path: Path, model: CARSegmentor, metainfo: dict, scores: dict
+) -> None:
+    """Write the model with its scaling, in MMEngine's form."""
+    buffer = io.BytesIO()
+    plain = {
+        key: metainfo[key] for key in ('classes', 'palette') if key in metainfo
+    }
+    meta = dict(dataset_meta=plain, calibration=scores)
+    torch.save(dict(meta=meta, state_dict=model.state_dict()), buffer)
+    write_file(path, buffer.getvalue())
+
+
+def print_report(fit: Fit, scores: dict, num_images: int) -> None:
+    """Say what was found, on images that the fit has not seen."""
+    rows = [
+        [name, f'{pair["before"]:.4g}', f'{pair["after"]:.4g}']
+        for name, pair in scores.items()
+        if name != 'changed'
+    ]
+    print(cli.format_table([['score', 'before', 'after'], *rows]))
+    print(f'On {num_images} images that the fit has not seen.')
+    print(f'Changed decisions: {scores["changed"]["after"]:.3%} of the pixels')
+    if fit.method == 'temperature':
+        print(f'Temperature: {1 / fit.weight.item():.4g}')
+    if fit.unseen:
+        print(f'Classes without a label to fit on, left alone: {fit.unseen}')
+    if fit.refused:
+        print(f'Nothing is scaled: {fit.refused}.')
+    elif scores['NLL']['after'] > scores['NLL']['before']:
+        print(
+            'On these images the NLL is higher than before: the scaling does '
+            'not carry over. Try fewer parameters or a larger --ridge.'
+        )
+
+
+def main() -> None:
+    """Calibrate."""
+    args = parse_args()
+    check_arguments(args)
+    cfg = cli.load_config(args)
+    stock = not is_stochastic(cfg)
+    if stock:
+        cfg = wrap_stock_config(cfg, args.checkpoint)
+    runner = build(cfg, args)
+    model = runner.model
+    if not isinstance(model, CARSegmentor):
+        raise UserError(
+            f'{args.config}: {type(model).__name__} has no calibration net '
+            'to scale; expected a CARSegmentor or a stock MMSeg model.'
+        )
+    if not stock and args.checkpoint:
+        cli.load_checkpoint(runner, args.checkpoint)
+    elif not args.checkpoint and has_weights(model, stock):
+        raise UserError('This model has weights: name a checkpoint.')
+    loader = runner.build_dataloader(cfg.val_dataloader)
+    fit, scores = calibrate(
+        model,
+        loader.dataset,
+        args.method,
+        num_pixels=args.pixels,
+        ridge=args.ridge,
+        num_workers=loader.num_workers,
+    )
+    name = Path(args.checkpoint or args.config).stem
+    out = args.out or Path(cfg.work_dir) / f'{name}_{args.method}.pth'
+    metainfo = loader.dataset.metainfo
+    write_checkpoint(out, model, metainfo, scores)
+    report = dict(
+        config=args.config,
+        checkpoint=args.checkpoint,
+        method=args.method,
+        refused=fit.refused,
+        scores=scores,
+    )
+    write_json(out.with_suffix('.json'), report)
+    count = len(loader.dataset)
+    print_report(fit, scores, count - count // 2)
+    config = args.config
+    if stock:
+        config = str(out.with_suffix('.py'))
+        write_file(config, cfg.dump().encode())
+    print(f'Use it: python tools/test.py {config} {out}')
+
+
+if __name__ == '__main__':
+    cli.run_tool(main)

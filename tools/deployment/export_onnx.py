@@ -1,0 +1,136 @@
+"""Export a model that samples to ONNX, and check it with ONNX Runtime.
+
+The graph takes pixels and noise, and gives label maps and log-probabilities;
+see docs/deployment.md.
+"""
+
+import argparse
+import importlib.util
+from pathlib import Path
+
+import torch
+
+from mmcar import cli
+from mmcar.apis.onnx_export import OnnxSampler, agreement, export_onnx
+from mmcar.apis.stock import is_stochastic, wrap_stock_config
+from mmcar.models import CARSegmentor
+from mmcar.utils.errors import UserError
+
+REQUIRED = 0.999
+"""Share of pixels that must have the same label."""
+
+
+def parse_args() -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    cli.add_config_arguments(parser)
+    parser.add_argument(
+        'checkpoint',
+        nargs='?',
+        help='checkpoint file; may be left out for a model without training',
+    )
+    parser.add_argument(
+        '--out', type=Path, default=Path('model.onnx'), metavar='FILE'
+    )
+    parser.add_argument(
+        '--size',
+        type=int,
+        nargs=2,
+        default=(256, 256),
+        metavar=('HEIGHT', 'WIDTH'),
+        help='of the example that is traced (default: 256 256)',
+    )
+    parser.add_argument(
+        '--channels', type=int, default=3, help='of an image (default: 3)'
+    )
+    return parser.parse_args()
+
+
+def load_model(args: argparse.Namespace) -> CARSegmentor:
+    """Build the config's model, on the CPU, with its weights."""
+    from mmengine.registry import init_default_scope
+    from mmengine.runner import load_checkpoint
+    from mmseg.registry import MODELS
+
+    from mmcar.utils.weights import load_weights
+
+    cfg = cli.load_config(args)
+    init_default_scope('mmseg')
+    stock = not is_stochastic(cfg)
+    if stock:
+        cfg = wrap_stock_config(cfg, args.checkpoint)
+    model = MODELS.build(cfg.model)
+    if not isinstance(model, CARSegmentor):
+        raise UserError(
+            f'{args.config}: {type(model).__name__} cannot be exported; '
+            'expected a CARSegmentor or a stock MMSeg model.'
+        )
+    weights = any(p.requires_grad for p in model.parameters())
+    if args.checkpoint is None and (stock or weights):
+        raise UserError('This model has weights: name a checkpoint.')
+    if args.checkpoint is not None and not stock:
+        if not Path(args.checkpoint).is_file():
+            raise UserError(f'There is no checkpoint {args.checkpoint}.')
+        loaded = load_checkpoint(model, args.checkpoint, map_location='cpu')
+        load_weights(
+            model,
+            loaded.get('state_dict', loaded),
+            source=f'Checkpoint {args.checkpoint}',
+            advice='Give the config that it was trained with.',
+        )
+    return model.eval()
+
+
+def check(sampler: OnnxSampler, path: Path, args: argparse.Namespace) -> None:
+    """Compare labels at the traced size and batch, and at others."""
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(str(path))
+    height, width = args.size
+    torch.manual_seed(0)
+    for name, images, samples, size in (
+        ('traced size', 2, 3, (height, width)),
+        ('other batch', 1, 5, (height, width)),
+        ('other size', 1, 2, (height + 32, width + 64)),
+    ):
+        image = torch.rand(images, args.channels, *size) * 255
+        noise = torch.randn(samples, images, *sampler.model.noise_shape(size))
+        try:
+            share = agreement(sampler, session, image, noise)
+        except Exception as error:  # onnxruntime's have no common base
+            if name == 'other size':
+                print(
+                    f'Only images of {height} x {width} pixels: a layer of '
+                    f'this model has fixed its size ({type(error).__name__}).'
+                )
+                continue
+            raise
+        print(f'{name}: {share:.4%} of the labels are the same')
+        if share < REQUIRED:
+            path.unlink()
+            raise UserError(
+                f'{name}: the graph gives {share:.2%} of the labels that '
+                f'PyTorch gives, expected {REQUIRED:.1%}; {path} was removed.'
+            )
+
+
+def main() -> None:
+    """Export."""
+    args = parse_args()
+    for package in ('onnx', 'onnxruntime'):
+        if importlib.util.find_spec(package) is None:
+            raise UserError(
+                f'{package} is not installed: pip install -r '
+                'requirements/deploy.txt'
+            )
+    model = load_model(args)
+    size = (args.size[0], args.size[1])
+    sampler = export_onnx(model, args.out, size, args.channels)
+    check(sampler, args.out, args)
+    noise = 'x'.join(map(str, model.noise_shape(size)))
+    kind = type(model.decode_head.generator).__name__
+    print(f'{args.out}: {kind}, {noise} standard normal numbers per sample')
+
+
+if __name__ == '__main__':
+    cli.run_tool(main)
