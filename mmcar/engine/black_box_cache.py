@@ -121,7 +121,7 @@ def _plan(cfg: Config, dataset: dict, step: dict) -> CachePlan:
             'model.decode_head.black_box, which must be of type BlackBox; '
             f'found {black_box and black_box.get("type")!r}.'
         )
-    settings = identify(black_box)
+    settings: dict[str, Any] = dict(identify(black_box))
     settings |= dict(form=step['form'], scale=list(step['scale']))
     if settings['form'] == 'labels' and not black_box.get('one_hot'):
         raise UserError(

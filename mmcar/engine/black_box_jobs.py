@@ -41,7 +41,7 @@ class Worker:
         scale: Width and height of the files.
     """
 
-    black_box: torch.nn.Module
+    black_box: Any
     device: str
     form: str
     scale: tuple[int, int]
@@ -53,7 +53,7 @@ class Worker:
         """Build the black box."""
         with DefaultScope.overwrite_default_scope('mmseg'):
             built = MODELS.build(black_box).to(device)
-        return cls(built, device, form, tuple(scale))
+        return cls(built, device, form, (scale[0], scale[1]))
 
     @torch.no_grad()
     def write(self, target: Path, path: str) -> Loss:
@@ -101,8 +101,8 @@ def predict_all(
     _check_classes(plan, classes)
     write_json(plan.folder / SETTINGS, {**settings, 'num_classes': classes})
     if jobs == 1:
-        results = (first.write(*item) for item in todo.items())
-        return _sum_up(_with_progress(results, len(todo)))
+        alone_results = (first.write(*item) for item in todo.items())
+        return _sum_up(_with_progress(alone_results, len(todo)))
     del first
     names = (imports or {}).get('imports') or ['mmcar']
     context = multiprocessing.get_context('spawn')
@@ -143,7 +143,8 @@ def _start(
     if not gpus:
         torch.set_num_threads(max(1, (os.cpu_count() or 1) // jobs))
     device = f'cuda:{number % gpus}' if gpus else 'cpu'
-    _worker = Worker.start(*arguments, device)
+    black_box, form, scale = arguments
+    _worker = Worker.start(black_box, form, scale, device)
 
 
 def _write(item: tuple[Path, str]) -> Loss:

@@ -14,7 +14,10 @@ CASES = [
     *contradictions.TOGETHER,
     *contradictions.PATHS,
 ]
-NAMES = [name for name, _, _ in CASES]
+# Without addresses of objects: parallel runs must agree on names.
+NAMES = [
+    f'{i}-{name.split(" at 0x")[0]}' for i, (name, _, _) in enumerate(CASES)
+]
 
 
 @pytest.fixture(scope='module')
