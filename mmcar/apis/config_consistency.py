@@ -147,7 +147,7 @@ def _setting(part: Part, name: str) -> Any:
     if name in part.cfg:
         return part.cfg[name]
     kind = part.kind
-    if not inspect.isclass(kind) or name not in arguments_of(kind).names:
+    if not isinstance(kind, type) or name not in arguments_of(kind).names:
         return None
     return default_of(kind, name)
 

@@ -160,8 +160,8 @@ def _check_typed(part: Part) -> None:
     if isinstance(prefix, Mapping) and inspect.isclass(kind):
         path = f'{part.path}.data_prefix'
         ours = issubclass(kind, MultiAnnotatorDataset)
-        known = PREFIX_KEYS | {*(default_of(kind, 'data_prefix') or ())}
-        _check_plain_dict(path, prefix, known, not ours)
+        keys = PREFIX_KEYS | {*(default_of(kind, 'data_prefix') or ())}
+        _check_plain_dict(path, prefix, keys, not ours)
 
 
 def _untyped_kind(part: Part) -> type | None:
@@ -189,6 +189,7 @@ def _check_type(part: Part) -> None:
                 f'{part.path}.type={name!r}: expected the name of a class.'
             )
         return
+    assert part.registry is not None  # see check_part
     known = {*part.registry.module_dict}
     if part.registry.parent is not None:
         known |= {*part.registry.parent.module_dict}

@@ -31,7 +31,8 @@ LABEL_TRANSFORMS = (
     'LesionCenteredCrop',
 )
 
-Inputs = str | Path | np.ndarray | Sequence[str | Path | np.ndarray]
+OneInput = str | Path | np.ndarray
+Inputs = OneInput | Sequence[OneInput]
 
 
 class ImageInput(NamedTuple):
@@ -77,9 +78,9 @@ def list_images(inputs: Inputs) -> list[ImageInput]:
         has all of them, without suffix (``0_jpg`` and ``0_png`` where only
         that differs), and ``array_<number>``.
     """
-    given = inputs
-    if isinstance(inputs, str | Path | np.ndarray):
-        given = [inputs]
+    given: Sequence[OneInput] = (
+        [inputs] if isinstance(inputs, OneInput) else inputs
+    )
     found: dict[str, np.ndarray | None] = {}
     for number, one in enumerate(given):
         if isinstance(one, np.ndarray):
@@ -175,6 +176,7 @@ class ImagePipeline:
             UserError: It cannot be read.
         """
         if image.array is None:
+            assert image.path is not None  # one of both is given
             results = self._load_file(image.path)
         else:
             results = self._take_array(image.name, image.array)

@@ -168,10 +168,11 @@ class StochasticInferencer:
 
     def _drawing(self, num_samples: int | None, seed: int | None) -> dict:
         """What of the model's ``test_cfg`` a call changes."""
+        if num_samples is not None:
+            at_least(1, num_samples=num_samples)
         given = dict(num_samples=num_samples, seed=seed)
-        given = {k: value for k, value in given.items() if value is not None}
-        at_least(1, **{k: v for k, v in given.items() if k == 'num_samples'})
-        return {**self.model.test_cfg, **given}
+        changed = {k: v for k, v in given.items() if v is not None}
+        return {**self.model.test_cfg, **changed}
 
     @torch.no_grad()
     def _predict(

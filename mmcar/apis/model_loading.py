@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.error import URLError
 
 import torch
@@ -111,7 +112,7 @@ def load_model(
         model_cfg.test_cfg = {**(model_cfg.get('test_cfg') or {}), **test_cfg}
     with _calm():
         model = MODELS.build(model_cfg)
-    black_box = getattr(model.decode_head, 'black_box', None)
+    black_box: Any = getattr(model.decode_head, 'black_box', None)
     if window is not None and hasattr(black_box, 'segmentor'):
         black_box.segmentor.test_cfg = ConfigDict(test_cfg)
     meta = {}

@@ -46,6 +46,9 @@ class OnnxSampler(nn.Module):
         model: The model; it must not need data samples.
     """
 
+    mean: Tensor
+    std: Tensor
+
     def __init__(self, model: CARSegmentor) -> None:
         super().__init__()
         self.model = model

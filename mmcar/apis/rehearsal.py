@@ -17,6 +17,7 @@ from mmengine.config import Config
 from mmengine.evaluator import Evaluator
 from mmengine.hooks import CheckpointHook, Hook
 from mmengine.logging import MessageHub
+from mmengine.model import BaseModel
 from mmengine.runner import Runner
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
@@ -98,7 +99,7 @@ def few_images(loader: DataLoader | ResumableDataLoader, number: int) -> Any:
 
 
 def train_once(
-    model: nn.Module, batch: Any, optims: Mapping | None
+    model: BaseModel, batch: Any, optims: Mapping | None
 ) -> dict[str, Tensor]:
     """One step without an update."""
     model.train()
@@ -106,7 +107,7 @@ def train_once(
 
 
 @torch.no_grad()
-def predict_once(model: nn.Module, batch: Any) -> Any:
+def predict_once(model: BaseModel, batch: Any) -> Any:
     """Predict a batch as a validation does."""
     model.eval()
     return model.val_step(batch)

@@ -92,7 +92,8 @@ def fit_scaling(
         max_iter: Iterations of LBFGS at most.
     """
     num_classes = pixels.log_probs.shape[1]
-    start = [v.double() for v in identity_parameters(method, num_classes)]
+    identity = identity_parameters(method, num_classes)
+    start = identity[0].double(), identity[1].double()
     weight, bias = (value.clone().requires_grad_() for value in start)
     seen = pixels.targets.sum(0) > 0
     by_class = method in ('vector', 'dirichlet')
@@ -106,16 +107,17 @@ def fit_scaling(
 
     def closure() -> float:
         optimizer.zero_grad()
-        penalty = ridge * sum(
-            (now - before).square().sum()
-            for now, before in zip((weight, bias), start, strict=True)
+        penalty = ridge * (
+            (weight - start[0]).square().sum()
+            + (bias - start[1]).square().sum()
         )
         penalty.backward()
-        value = cross_entropy(pixels, method, weight, bias, backward=True)
+        loss = cross_entropy(pixels, method, weight, bias, backward=True)
         if by_class:  # nothing is known of a class that never occurs
-            weight.grad[~seen] = 0
-            bias.grad[~seen] = 0
-        return value + penalty.item()
+            for value in (weight, bias):
+                assert value.grad is not None
+                value.grad[~seen] = 0
+        return loss + penalty.item()
 
     optimizer.step(closure)
     fitted = weight.detach(), bias.detach()
@@ -123,7 +125,7 @@ def fit_scaling(
     after = cross_entropy(pixels, method, *fitted)
     refused = _refusal(method, fitted[0], before, after)
     if refused:
-        fitted, after = (start[0], start[1]), before
+        fitted, after = start, before
     unseen = tuple((~seen).nonzero()[:, 0].tolist()) if by_class else ()
     return Fit(method, *fitted, before, after, unseen, refused)
 

@@ -85,7 +85,7 @@ def default_of(kind: type, name: str) -> Any:
     """The default of an argument, its own or of a base; None without one."""
     for base in kind.__mro__:
         if base is not object and '__init__' in vars(base):
-            parameters = inspect.signature(base.__init__).parameters
+            parameters = inspect.signature(vars(base)['__init__']).parameters
             if name in parameters:
                 default = parameters[name].default
                 return None if default is inspect.Parameter.empty else default
