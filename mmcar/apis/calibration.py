@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import torch
-from mmengine.dataset import pseudo_collate
+from mmengine.dataset import BaseDataset, pseudo_collate
 from mmseg.structures import SegDataSample
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset, Subset
+from torch.utils.data import DataLoader, Subset
 
 from ..evaluation import CalibrationMetric
 from ..models import CARSegmentor
@@ -46,7 +46,7 @@ def split_halves(keys: Sequence[str]) -> tuple[list[int], list[int]]:
     return sorted(order[:half]), sorted(order[half:])
 
 
-def halves_of(dataset: Dataset) -> tuple[Subset, Subset]:
+def halves_of(dataset: BaseDataset) -> tuple[Subset, Subset]:
     """The two halves of a data set, see `split_halves`."""
     keys = [sample_key(dataset.get_data_info(i)) for i in range(len(dataset))]
     fit, report = split_halves(keys)
@@ -198,7 +198,7 @@ class Report:
 
 def calibrate(
     model: CARSegmentor,
-    dataset: Dataset,
+    dataset: BaseDataset,
     method: str,
     num_pixels: int = 200_000,
     ridge: float = 1e-6,

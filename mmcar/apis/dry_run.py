@@ -4,13 +4,14 @@ import copy
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 from mmengine.config import Config
 from mmengine.hooks import CheckpointHook
+from mmengine.model import BaseModel
 from mmengine.runner import Runner
 from torch import nn
 
@@ -93,9 +94,7 @@ class Trial(RehearsalHook):
         phases = []
         for key, iterations, optims in phases_of(runner):
             with naming_keys(self.cfg, key):
-                each = _time(
-                    lambda o=optims: train_once(model, copy.deepcopy(batch), o)
-                )
+                each = _time_training(model, batch, optims)
             self.seconds += each * iterations
             names = ', '.join(optims or ['all networks'])
             phases.append(
@@ -161,6 +160,13 @@ def number_of_validations(runner: Runner) -> int:
         return 0
     due = {*range(interval, end + 1, interval), end}
     return sum(iteration >= begin for iteration in due)
+
+
+def _time_training(
+    model: BaseModel, batch: Any, optims: Mapping | None
+) -> float:
+    """Seconds of a training step, see `_time`."""
+    return _time(lambda: train_once(model, copy.deepcopy(batch), optims))
 
 
 def _time(step: Callable[[], Any]) -> float:
