@@ -123,7 +123,7 @@ class StochasticSegmentor(BaseSegmentor):
 
         Args:
             state: What `encode` returned.
-            z: Standard normal noise (s, B, *noise_shape).
+            z: Standard normal noise ``(s, B, *noise_shape)``.
         """
 
     def sample_labels(self, state: Any, z: Tensor) -> Tensor:
@@ -195,7 +195,7 @@ class StochasticSegmentor(BaseSegmentor):
         num_samples: int,
         seed: tuple[int, ...],
     ) -> Tensor:
-        """Noise (S, B, *noise_shape) that depends on seed and image only.
+        """Noise ``(S, B, *noise_shape)`` of seed and image only.
 
         An image is known by its `sample_key`; one without a name by its
         content, so that its place in the batch does not matter.
