@@ -17,7 +17,8 @@ refuse() {
 }
 
 is_environment() {
-    [ -f "$venv/pyvenv.cfg" ] || [ -d "$venv/conda-meta" ]
+    [ -x "$venv/bin/python" ] &&
+        { [ -f "$venv/pyvenv.cfg" ] || [ -d "$venv/conda-meta" ]; }
 }
 
 # The mark names the folder, so that a copy or a moved one is not taken for it.
@@ -37,7 +38,8 @@ install() {
 [ -n "$venv" ] || refuse '(an empty name) is no folder'
 mkdir -p "$(dirname "$venv")"
 if command -v flock > /dev/null; then
-    exec 9> "$venv.lock"
+    # Appending leaves a file of that name as it is.
+    exec 9>> "$venv.lock"
     flock -n 9 || {
         echo "Waiting for another make that fills $venv"
         flock 9
@@ -58,7 +60,7 @@ if [ -e "$venv" ]; then
             done
         fi
     elif ! is_environment && [ -n "$(ls -A "$venv")" ]; then
-        refuse 'holds files and is no Python environment'
+        refuse 'holds files and is no working Python environment'
     fi
 fi
 if [ ! -x "$venv/bin/python" ]; then

@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 from mmengine.logging import print_log
 
+FOLDER = 0x10  # in the attributes of a zip archive's entry
 NEEDED = ('state_dict', 'optimizer', 'message_hub', 'meta')
 
 
@@ -23,8 +24,15 @@ def damage(path: Path) -> str | None:
     try:
         with zipfile.ZipFile(path) as archive:
             broken = archive.testzip()
+            folders = [
+                info.filename
+                for info in archive.infolist()
+                if info.external_attr & FOLDER
+            ]
         if broken is not None:
             return f'{broken} inside it is damaged'
+        if folders:  # torch would read nothing and give what memory holds
+            return f'{folders[0]} inside it is marked as a folder'
         # The archive's own fields have no checksum: reading it tells.
         loaded = torch.load(path, map_location='cpu', weights_only=True)
     except Exception as error:  # a flipped bit can raise anything

@@ -77,3 +77,13 @@ def flip_bits(path, flips, seed=0):
 def test_a_flipped_bit_is_found_or_harmless(tmp_path, flips):
     outcomes = list(flip_bits(checkpoint(tmp_path, 1), flips))
     assert 0 < sum(outcomes) < flips
+
+
+def test_an_entry_that_became_a_folder_is_found(tmp_path):
+    """One bit of the archive's directory makes torch read nothing."""
+    path = checkpoint(tmp_path, 1)
+    content = bytearray(path.read_bytes())
+    entry = content.rindex(b'PK\x01\x02', 0, content.rindex(b'data/0'))
+    content[entry + 38] ^= 0x10
+    path.write_bytes(content)
+    assert 'marked as a folder' in damage(path)

@@ -111,8 +111,11 @@ def test_a_stock_model(tmp_path, monkeypatch):
     stock = too_sure(MODELS.build(STOCK))
     checkpoint = tmp_path / 'stock.pth'
     torch.save(dict(state_dict=stock.state_dict(), meta={}), checkpoint)
-    calibrate(monkeypatch, config, checkpoint, '--work-dir', tmp_path)
-    out = tmp_path / 'stock_temperature.pth'
+    # A model of random weights may be worse than chance, which no
+    # temperature mends; offsets do.
+    options = '--work-dir', tmp_path, '--method', 'vector'
+    calibrate(monkeypatch, config, checkpoint, *options)
+    out = tmp_path / 'stock_vector.pth'
     wrapped = out.with_suffix('.py')
     assert Config.fromfile(wrapped).model.type == 'CARSegmentor'
     assert mean_nll(wrapped, out) < mean_nll(config, checkpoint) - 0.1

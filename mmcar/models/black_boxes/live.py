@@ -226,7 +226,8 @@ class BlackBox(BaseBlackBox):
 def exact(raw: Tensor) -> Tensor:
     """Undo what normalising did to the last bits of 8-bit images."""
     rounded = raw.round()
-    return rounded if (raw - rounded).abs().max() < 1e-3 else raw
+    # Pixel by pixel: a look at the whole image would make a GPU wait.
+    return torch.where((raw - rounded).abs() < 1e-4, rounded, raw)
 
 
 @contextmanager

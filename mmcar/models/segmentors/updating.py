@@ -50,7 +50,9 @@ def update_networks(
             continue
         learn = learners.get(name) or partial(model.losses, name)
         others = [other for other in networks.values() if other is not network]
-        statistics = Statistics(network, model.nonfinite == 'skip')
+        statistics = Statistics(
+            networks.values() if model.nonfinite == 'skip' else ()
+        )
         # Until the backward pass is over: chunked samples are computed again
         # in it, and must meet the same networks.
         with frozen(others):
@@ -69,16 +71,18 @@ def update_networks(
 
 
 class Statistics:
-    """Running statistics of a network, as they were before a step.
+    """Running statistics of networks, as they were before a step.
 
     Args:
-        network: Its buffers may change in a forward pass.
-        keep: Whether `restore` will be possible.
+        networks: Their buffers may change in a forward pass, also those of
+            a network that another one learns through.
     """
 
-    def __init__(self, network: nn.Module, keep: bool) -> None:
+    def __init__(self, networks: Iterable[nn.Module]) -> None:
         self.kept = [
-            (buffer, buffer.clone()) for buffer in network.buffers() if keep
+            (buffer, buffer.clone())
+            for network in networks
+            for buffer in network.buffers()
         ]
 
     @torch.no_grad()

@@ -167,15 +167,21 @@ def test_soft_labels_train_on_the_mean_of_the_annotators():
     torch.testing.assert_close(found, expected)
 
 
-def test_nonfinite_loss_skips_the_step_when_asked():
-    model = toy_model(nonfinite='skip')
+@pytest.mark.parametrize('phase', PHASES)
+@pytest.mark.parametrize('train_mode', [False, True])
+def test_nonfinite_loss_skips_the_step_when_asked(phase, train_mode):
+    """All state stays, also that of an F in train mode under G's feet."""
+    model = toy_model(
+        nonfinite='skip',
+        train_cfg=dict(num_samples=3, calibration_in_train_mode=train_mode),
+    )
     optims = toy_optims(model)
     model.train()
     before = copy.deepcopy(model.state_dict())
     batch = toy_batch()
     batch['inputs'] = [i.float().fill_(float('nan')) for i in batch['inputs']]
-    log = model.train_step(batch, {'calibration': optims['calibration']})
-    assert log['skipped'] == 1
+    log = model.train_step(batch, {name: optims[name] for name in phase})
+    assert log['skipped'] == len(phase)
     for name, value in model.state_dict().items():
         assert torch.equal(value, before[name]), name
 
