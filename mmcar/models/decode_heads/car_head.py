@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ...utils.errors import UserError
 from ...utils.weights import load_weights
 from ..calibration_nets.base import BaseCalibration
+from ..denormals import drop_tiny_gradients
 from ..parts import build_part
 from ..windows import stitch
 
@@ -190,7 +191,7 @@ class CARHead(BaseModule):
     def _scale(self, logits: Tensor) -> Tensor:
         """Log-probabilities (B, K, H, W) at the head's temperature."""
         scaled = logits.float() / self.temperature.view(-1, 1, 1)
-        return scaled.log_softmax(dim=1)
+        return drop_tiny_gradients(scaled).log_softmax(dim=1)
 
     def encode(
         self,

@@ -16,6 +16,7 @@ from torch.utils.checkpoint import checkpoint
 
 from ...utils.checks import at_least
 from ...utils.errors import UserError
+from ..denormals import bounded_softmax
 
 Consumer = Callable[[Tensor], tuple[Tensor, ...]]
 
@@ -85,7 +86,7 @@ class BaseGenerator(BaseModule):
             return torch.zeros_like(logits).scatter_(2, best, 1.0)
         if self.temperature != 1:
             logits = logits / self.temperature
-        return logits.softmax(dim=2)
+        return bounded_softmax(logits, dim=2)
 
     @property
     def independent_samples(self) -> bool:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from ...utils.checks import at_least, one_of, positive
 from ...utils.errors import UserError
+from ..denormals import bounded_exp
 from ..gumbel import SharedGumbel
 from .base import BaseGenerator
 
@@ -237,7 +238,7 @@ class RefinementUNet(BaseGenerator):
         self, image: Tensor, log_probs: Tensor
     ) -> tuple[UNetFeatures, Tensor]:
         """Return the features and the deepest level (B, C, h, w)."""
-        levels = [torch.cat((image, log_probs.exp()), dim=1)]
+        levels = [torch.cat((image, bounded_exp(log_probs)), dim=1)]
         for block in self.down:
             levels.append(block(levels[-1]))
         bottom = levels.pop()
