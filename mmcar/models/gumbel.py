@@ -5,7 +5,9 @@ Sharing g_k between pixels keeps that true at each of them and makes the draw
 coherent.
 """
 
+import itertools
 import math
+from collections.abc import Iterator, Sequence
 
 import torch
 from mmseg.registry import MODELS
@@ -14,9 +16,12 @@ from torch.quasirandom import SobolEngine
 
 from ..utils.checks import at_least
 from ..utils.errors import UserError
+from .class_argmax import TILE, label_dtype, running_argmax, tiles
 
 # Beyond, float32 rounds the normal cdf to 0 or 1 and the quantile to infinity.
 _TAIL = 12.0
+# Side of the tiles of a field: it varies within them, so smaller is better.
+FIELD_TILE = 64
 
 
 def gumbel_from_normal(normal: Tensor) -> Tensor:
@@ -87,22 +92,70 @@ class SharedGumbel(nn.Module):
             Gumbel noise (S, B, K, H, W), or (S, B, K, 1, 1) without
             correlation length.
         """
+        whole = slice(0, size[0]), slice(0, size[1])
+        return gumbel_from_normal(self.normal(z, whole))
+
+    def normal(self, z: Tensor, tile: tuple[slice, slice]) -> Tensor:
+        """The normal values behind the noise of some rows and columns.
+
+        Args:
+            z: Standard normal (S, B, noise_size).
+            tile: Rows and columns, with start and stop.
+
+        Returns:
+            (S, B, K, h, w), or (S, B, K, 1, 1) without correlation length.
+        """
         z = z.unflatten(-1, (self.num_classes, -1))  # (S, B, K, per class)
         if self.frequencies is None:
-            return gumbel_from_normal(z[..., None])
+            return z[..., None]
+        size = [part.stop - part.start for part in tile]
         # Half precision would shift the marginals, and has no log_ndtr.
         with torch.autocast(z.device.type, enabled=False):
-            field = z @ self._waves(size)  # (S, B, K, H * W)
-        return gumbel_from_normal(field.unflatten(-1, size))
+            field = z @ self._waves(tile)  # (S, B, K, h * w)
+        return field.unflatten(-1, size)
 
-    def _waves(self, size: tuple[int, int]) -> Tensor:
-        """Cosines and sines of R plane waves (2R or 2R + 1, H * W).
+    def sample_labels(self, log_probs: Tensor, z: Tensor) -> Tensor:
+        """``argmax_k (log F_k + g_k)``, in little time and memory.
+
+        Classes that cannot win anywhere in a tile are left out of it; for
+        the others, it is the very same arithmetic.
+
+        Args:
+            log_probs: log F (B, K, H, W).
+            z: Standard normal (S, B, noise_size).
+
+        Returns:
+            Label maps (S, B, H, W) as small integers.
+        """
+        batch, classes, *size = log_probs.shape
+        labels = log_probs.new_empty(
+            (len(z), batch, *size), dtype=label_dtype(classes)
+        )
+        field = self.frequencies is not None
+        side = FIELD_TILE if field else TILE
+        for tile in tiles((size[0], size[1]), z.device, side):
+            scores = log_probs[(..., *tile)].contiguous()
+            normal = self.normal(z, tile)
+            rivals = _rivals(scores, normal).tolist()
+            noise = normal if field else gumbel_from_normal(normal)
+            for s, b in itertools.product(range(len(z)), range(batch)):
+                own = [k for k, may_win in enumerate(rivals[s][b]) if may_win]
+                running_argmax(
+                    _perturbed(scores[b], noise[s, b], own, field),
+                    own,
+                    labels[(s, b, *tile)],
+                )
+        return labels
+
+    def _waves(self, tile: tuple[slice, slice]) -> Tensor:
+        """Cosines and sines of R plane waves (2R or 2R + 1, h * w).
 
         With ``common``, the last row is the same everywhere. At every pixel
         the sum of squares is 1.
         """
         rows, columns = (
-            torch.arange(n, device=self.frequencies.device) for n in size
+            torch.arange(part.start, part.stop, device=self.frequencies.device)
+            for part in tile
         )
         phase = (
             self.frequencies @ torch.cartesian_prod(rows, columns).T.float()
@@ -112,3 +165,34 @@ class SharedGumbel(nn.Module):
             return waves
         constant = torch.full_like(waves[:1], math.sqrt(self.common))
         return torch.cat((waves * math.sqrt(1 - self.common), constant))
+
+
+def _rivals(scores: Tensor, normal: Tensor) -> Tensor:
+    """Which classes may win somewhere in a tile.
+
+    Args:
+        scores: log F (B, K, h, w).
+        normal: Normal values behind the noise, (S, B, K, h or 1, w or 1).
+
+    Returns:
+        (S, B, K), False where another class is certainly larger everywhere.
+    """
+    # Rounding may break the order of nearly equal sums by less than this.
+    margin = 1e-3
+    lowest, highest = (
+        bound(scores, (-2, -1)) + gumbel_from_normal(bound(normal, (-2, -1)))
+        for bound in (torch.amin, torch.amax)
+    )
+    certain = lowest.amax(-1, keepdim=True)
+    # Negated, so that NaN is a rival, too.
+    return ~(highest + margin < certain)
+
+
+def _perturbed(
+    scores: Tensor, noise: Tensor, classes: Sequence[int], field: bool
+) -> Iterator[Tensor]:
+    """Log F plus noise (h, w) for each of some classes, in one buffer."""
+    buffer = torch.empty_like(scores[0])
+    for k in classes:
+        own = gumbel_from_normal(noise[k]) if field else noise[k]
+        yield torch.add(scores[k], own, out=buffer)

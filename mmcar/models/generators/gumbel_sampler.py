@@ -54,3 +54,7 @@ class GumbelSampler(BaseGenerator):
     def decode(self, features: Tensor, z: Tensor) -> Tensor:
         """Return perturbed log-probabilities (s, B, K, H, W)."""
         return features + self.gumbel(z, features.shape[-2:])
+
+    def sample_labels(self, features: Tensor, z: Tensor) -> Tensor:
+        """Return label maps (s, B, H, W): the argmax of `decode`."""
+        return self.gumbel.sample_labels(features, z)
