@@ -5,6 +5,7 @@ so have the gradients that meet them. Such denormal numbers change nothing in
 the result, but most CPUs compute with them many times slower.
 """
 
+import math
 from typing import Any
 
 import torch
@@ -22,6 +23,8 @@ def bounded_exp(log_probs: Tensor) -> Tensor:
 
 def bounded_softmax(logits: Tensor, dim: int) -> Tensor:
     """Softmax of logits that are at most `SHARPEST` below the largest."""
+    if not logits.requires_grad:
+        return logits.softmax(dim).clamp_min_(math.exp(SHARPEST))
     best = logits.detach().amax(dim, keepdim=True)
     return (logits - best).clamp_min(SHARPEST).softmax(dim)
 

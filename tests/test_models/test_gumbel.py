@@ -5,6 +5,8 @@ from scipy import stats
 
 from mmcar.models.gumbel import SharedGumbel, gumbel_from_normal
 
+WHOLE = slice(0, 64), slice(0, 64)
+
 
 def test_matches_scipy_quantiles():
     normal = torch.linspace(-6, 6, 49, dtype=torch.float64)
@@ -57,7 +59,7 @@ def test_common_part_of_a_field():
     """Far pixels correlate by the common share, each has unit variance."""
     gumbel = SharedGumbel(2, correlation_length=4.0, common=0.3)
     assert gumbel.noise_size == 2 * (2 * 32 + 1)
-    waves = gumbel._waves((slice(0, 64), slice(0, 64)))
+    waves = gumbel._waves(WHOLE)
     assert torch.allclose(waves.square().sum(0), torch.ones(64 * 64))
     alone = SharedGumbel(2, correlation_length=4.0)._waves(
         (slice(0, 64), slice(0, 64))

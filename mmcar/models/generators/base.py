@@ -16,6 +16,7 @@ from torch.utils.checkpoint import checkpoint
 
 from ...utils.checks import at_least
 from ...utils.errors import UserError
+from ..class_argmax import class_argmax
 from ..denormals import bounded_softmax
 
 Consumer = Callable[[Tensor], tuple[Tensor, ...]]
@@ -104,7 +105,10 @@ class BaseGenerator(BaseModule):
 
     def sample_labels(self, features: Any, z: Tensor) -> Tensor:
         """Return label maps (s, B, H, W) for noise ``z`` (s, B, d)."""
-        return self.decode(features, z).argmax(dim=2)
+        maps = [
+            class_argmax(self.decode(features, one)[0]) for one in z[:, None]
+        ]
+        return torch.stack(maps)
 
     def posterior(self, features: Any) -> tuple[Tensor, Tensor] | None:
         """Return mean and log-variance (B, d) of the latent code, if any."""

@@ -150,7 +150,9 @@ def draw_samples(
     """
     metas = [sample.metainfo for sample in data_samples]
     drawn = [SampleMaps(model.num_classes) for _ in metas]
-    chunk_size = model.test_cfg['samples_per_chunk'] or len(z)
+    chunk_size = model.test_cfg['samples_per_chunk'] or automatic_chunk(
+        model, inputs, len(z)
+    )
     for chunk in z.split(chunk_size):
         draw = model.sample_labels if model.one_hot else model.sample
         maps = draw(state, chunk)
@@ -165,3 +167,17 @@ def draw_samples(
             else:
                 own.add_labels(restore(maps[:, i]))
     return drawn
+
+
+def automatic_chunk(model: Any, inputs: Tensor, num_samples: int) -> int:
+    """Samples to draw at once where the config leaves it open.
+
+    Label maps alone need no chunks. Probabilities of a chunk should stay in
+    the cache of a CPU, and within a small part of the memory of a GPU.
+    """
+    if model.one_hot:
+        return num_samples
+    budget = 2**21 if inputs.device.type == 'cpu' else 2**28  # bytes
+    batch, _, height, width = inputs.shape
+    sample = 4 * batch * model.num_classes * height * width
+    return min(max(budget // sample, 1), num_samples)
