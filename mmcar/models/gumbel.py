@@ -5,9 +5,7 @@ Sharing g_k between pixels keeps that true at each of them and makes the draw
 coherent.
 """
 
-import itertools
 import math
-from collections.abc import Iterator, Sequence
 
 import torch
 from mmseg.registry import MODELS
@@ -16,12 +14,9 @@ from torch.quasirandom import SobolEngine
 
 from ..utils.checks import at_least
 from ..utils.errors import UserError
-from .class_argmax import TILE, label_dtype, running_argmax, tiles
 
 # Beyond, float32 rounds the normal cdf to 0 or 1 and the quantile to infinity.
 _TAIL = 12.0
-# Side of the tiles of a field: it varies within them, so smaller is better.
-FIELD_TILE = 64
 
 
 def gumbel_from_normal(normal: Tensor) -> Tensor:
@@ -114,39 +109,6 @@ class SharedGumbel(nn.Module):
             field = z @ self._waves(tile)  # (S, B, K, h * w)
         return field.unflatten(-1, size)
 
-    def sample_labels(self, log_probs: Tensor, z: Tensor) -> Tensor:
-        """``argmax_k (log F_k + g_k)``, in little time and memory.
-
-        Classes that cannot win anywhere in a tile are left out of it; for
-        the others, it is the very same arithmetic.
-
-        Args:
-            log_probs: log F (B, K, H, W).
-            z: Standard normal (S, B, noise_size).
-
-        Returns:
-            Label maps (S, B, H, W) as small integers.
-        """
-        batch, classes, *size = log_probs.shape
-        labels = log_probs.new_empty(
-            (len(z), batch, *size), dtype=label_dtype(classes)
-        )
-        field = self.frequencies is not None
-        side = FIELD_TILE if field else TILE
-        for tile in tiles((size[0], size[1]), z.device, side):
-            scores = log_probs[(..., *tile)].contiguous()
-            normal = self.normal(z, tile)
-            rivals = _rivals(scores, normal).tolist()
-            noise = normal if field else gumbel_from_normal(normal)
-            for s, b in itertools.product(range(len(z)), range(batch)):
-                own = [k for k, may_win in enumerate(rivals[s][b]) if may_win]
-                running_argmax(
-                    _perturbed(scores[b], noise[s, b], own, field),
-                    own,
-                    labels[(s, b, *tile)],
-                )
-        return labels
-
     def _waves(self, tile: tuple[slice, slice]) -> Tensor:
         """Cosines and sines of R plane waves (2R or 2R + 1, h * w).
 
@@ -165,34 +127,3 @@ class SharedGumbel(nn.Module):
             return waves
         constant = torch.full_like(waves[:1], math.sqrt(self.common))
         return torch.cat((waves * math.sqrt(1 - self.common), constant))
-
-
-def _rivals(scores: Tensor, normal: Tensor) -> Tensor:
-    """Which classes may win somewhere in a tile.
-
-    Args:
-        scores: log F (B, K, h, w).
-        normal: Normal values behind the noise, (S, B, K, h or 1, w or 1).
-
-    Returns:
-        (S, B, K), False where another class is certainly larger everywhere.
-    """
-    # Rounding may break the order of nearly equal sums by less than this.
-    margin = 1e-3
-    lowest, highest = (
-        bound(scores, (-2, -1)) + gumbel_from_normal(bound(normal, (-2, -1)))
-        for bound in (torch.amin, torch.amax)
-    )
-    certain = lowest.amax(-1, keepdim=True)
-    # Negated, so that NaN is a rival, too.
-    return ~(highest + margin < certain)
-
-
-def _perturbed(
-    scores: Tensor, noise: Tensor, classes: Sequence[int], field: bool
-) -> Iterator[Tensor]:
-    """Log F plus noise (h, w) for each of some classes, in one buffer."""
-    buffer = torch.empty_like(scores[0])
-    for k in classes:
-        own = gumbel_from_normal(noise[k]) if field else noise[k]
-        yield torch.add(scores[k], own, out=buffer)

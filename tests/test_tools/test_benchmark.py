@@ -37,7 +37,7 @@ def test_the_serial_network_has_the_published_size(load):
 
 
 def test_sampling_and_memory_have_a_row_per_version(load):
-    options = argparse.Namespace(repeats=1, shrink=16)
+    options = argparse.Namespace(repeats=1, shrink=4)
     with torch.no_grad():
         rows = load('benchmark_sampling').run(options)
     assert len(rows) == 2 * 3 + 2 * 2
@@ -47,7 +47,7 @@ def test_sampling_and_memory_have_a_row_per_version(load):
 
 
 def test_training_versions_make_steps(load):
-    options = argparse.Namespace(repeats=1, side=16)
+    options = argparse.Namespace(repeats=1, side=32)
     rows = load('benchmark_training').run(options)
     assert [row['version'] for row in rows] == ['ours', 'loop over samples']
 

@@ -4,6 +4,7 @@ from mmseg.registry import MODELS
 from torch import Tensor
 
 from ..gumbel import SharedGumbel
+from ..gumbel_argmax import gumbel_labels
 from .base import BaseGenerator
 
 
@@ -57,4 +58,4 @@ class GumbelSampler(BaseGenerator):
 
     def sample_labels(self, features: Tensor, z: Tensor) -> Tensor:
         """Return label maps (s, B, H, W): the argmax of `decode`."""
-        return self.gumbel.sample_labels(features, z)
+        return gumbel_labels(self.gumbel, features, z)
