@@ -44,6 +44,10 @@ def test_sampling_and_memory_have_a_row_per_version(load):
     assert all(row['seconds'] > 0 for row in rows)
     rows = load('benchmark_memory').run(options)
     assert [row['version'] for row in rows].count('ours') == 2
+    maps_mb = 16 * 256 * 512 / 2**20
+    ours, probabilities, fields = (row['peak_mb'] for row in rows)
+    assert maps_mb < ours < probabilities
+    assert fields > maps_mb
 
 
 def test_training_versions_make_steps(load):

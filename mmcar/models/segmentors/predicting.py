@@ -118,10 +118,12 @@ def attach_predictions(
 
         probs = original(class_probs)
         tiny = torch.finfo(probs.dtype).tiny
+        decision = class_argmax(probs[None]).long()
         sample.set_data(
             dict(
-                pred_sem_seg=PixelData(data=class_argmax(probs[None]).long()),
-                seg_logits=PixelData(data=probs.clamp_min(tiny).log()),
+                pred_sem_seg=PixelData(data=decision),
+                # In place: nobody else reads these probabilities.
+                seg_logits=PixelData(data=probs.clamp_min_(tiny).log_()),
                 **own.fields(),
                 **{k: PixelData(data=original(m)) for k, m in extra.items()},
             )
