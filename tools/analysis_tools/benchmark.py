@@ -48,8 +48,8 @@ def page(tables: dict[str, list[dict]]) -> str:
     parts = [
         '# Benchmarks\n\nWritten by `tools/analysis_tools/benchmark.py all`. '
         'Seconds are processor seconds, medians of turns in which all '
-        'versions take part; `times_ours` is the ratio to ours in the same '
-        'run. Versions that are not ours are plain implementations of our '
+        'versions take part (metrics: one version after the other); '
+        '`times_ours` is the ratio to ours in the same run. Versions that are not ours are plain implementations of our '
         f'own of how others do it.\n\n{facts}.'
     ]
     for name, rows in tables.items():

@@ -8,21 +8,14 @@ process that holds the input. The kernel's record of the peak is reset before
 import argparse
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 
 import torch
 from benchmark_sampling import SAMPLES, inputs
+from benchmark_timing import forget_peak, resident
 
 from mmcar.models import GumbelSampler
 
 CLASSES = 19
-
-
-def resident(key: str) -> float:
-    """Megabytes of this process now, `VmRSS`, or at its peak, `VmHWM`."""
-    lines = Path('/proc/self/status').read_text().splitlines()
-    found = next(line for line in lines if line.startswith(f'{key}:'))
-    return int(found.split()[1]) / 1024
 
 
 def measure(version: str, size: tuple[int, int], length: float | None) -> dict:
@@ -31,8 +24,7 @@ def measure(version: str, size: tuple[int, int], length: float | None) -> dict:
     _, log_probs = inputs(CLASSES, size)
     sampler = GumbelSampler(CLASSES, correlation_length=length)
     z = torch.randn(SAMPLES, 1, sampler.noise_size)
-    Path('/proc/self/clear_refs').write_text('5')  # forget the peak so far
-    before = resident('VmRSS')
+    before = forget_peak()
     if version == 'ours':
         sampler.sample_labels(log_probs, z)
     else:

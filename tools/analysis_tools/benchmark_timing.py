@@ -4,6 +4,7 @@ import platform
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 
@@ -66,3 +67,16 @@ def machine() -> dict[str, str | int]:
         torch=torch.__version__,
         python=platform.python_version(),
     )
+
+
+def resident(key: str) -> float:
+    """Megabytes of this process now, `VmRSS`, or at its peak, `VmHWM`."""
+    lines = Path('/proc/self/status').read_text().splitlines()
+    found = next(line for line in lines if line.startswith(f'{key}:'))
+    return int(found.split()[1]) / 1024
+
+
+def forget_peak() -> float:
+    """Reset the kernel's record of the peak; return the megabytes now."""
+    Path('/proc/self/clear_refs').write_text('5')
+    return resident('VmRSS')
