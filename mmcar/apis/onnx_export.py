@@ -75,7 +75,9 @@ class OnnxSampler(nn.Module):
         """
         image = image.flip(1) if self.swapped else image
         state = self.model.encode((image - self.mean) / self.std)
-        labels = self.model.sample_labels(state, noise)
+        # Not `sample_labels`, whose tiles a trace would fix to one size.
+        generator = self.model.decode_head.generator
+        labels = generator.decode(state.features, noise).argmax(dim=2)
         return labels, self.model.log_probs(state)
 
 

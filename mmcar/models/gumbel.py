@@ -88,22 +88,37 @@ class SharedGumbel(nn.Module):
             Gumbel noise (S, B, K, H, W), or (S, B, K, 1, 1) without
             correlation length.
         """
+        whole = slice(0, size[0]), slice(0, size[1])
+        return gumbel_from_normal(self.normal(z, whole))
+
+    def normal(self, z: Tensor, tile: tuple[slice, slice]) -> Tensor:
+        """The normal values behind the noise of some rows and columns.
+
+        Args:
+            z: Standard normal (S, B, noise_size).
+            tile: Rows and columns, with start and stop.
+
+        Returns:
+            (S, B, K, h, w), or (S, B, K, 1, 1) without correlation length.
+        """
         z = z.unflatten(-1, (self.num_classes, -1))  # (S, B, K, per class)
         if self.frequencies is None:
-            return gumbel_from_normal(z[..., None])
+            return z[..., None]
+        size = [part.stop - part.start for part in tile]
         # Half precision would shift the marginals, and has no log_ndtr.
         with full_precision(z):
-            field = z @ self._waves(size)  # (S, B, K, H * W)
-        return gumbel_from_normal(field.unflatten(-1, size))
+            field = z @ self._waves(tile)  # (S, B, K, h * w)
+        return field.unflatten(-1, size)
 
-    def _waves(self, size: tuple[int, int]) -> Tensor:
-        """Cosines and sines of R plane waves (2R or 2R + 1, H * W).
+    def _waves(self, tile: tuple[slice, slice]) -> Tensor:
+        """Cosines and sines of R plane waves (2R or 2R + 1, h * w).
 
         With ``common``, the last row is the same everywhere. At every pixel
         the sum of squares is 1.
         """
         rows, columns = (
-            torch.arange(n, device=self.frequencies.device) for n in size
+            torch.arange(part.start, part.stop, device=self.frequencies.device)
+            for part in tile
         )
         # Not by cartesian_prod, which ONNX lacks.
         grid = torch.stack(torch.meshgrid(rows, columns, indexing='ij'), -1)

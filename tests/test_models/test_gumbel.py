@@ -5,6 +5,8 @@ from scipy import stats
 
 from mmcar.models.gumbel import SharedGumbel, gumbel_from_normal
 
+WHOLE = slice(0, 64), slice(0, 64)
+
 
 def test_matches_scipy_quantiles():
     normal = torch.linspace(-6, 6, 49, dtype=torch.float64)
@@ -41,7 +43,9 @@ def test_field_is_standard_gumbel_at_every_pixel():
 
 def test_field_has_unit_variance_and_the_asked_correlation():
     length = 8.0
-    waves = SharedGumbel(2, correlation_length=length)._waves((64, 64))
+    waves = SharedGumbel(2, correlation_length=length)._waves(
+        (slice(0, 64), slice(0, 64))
+    )
     assert torch.allclose(waves.square().sum(0), torch.ones(64 * 64))
     covariance = waves.T @ waves[:, 0]  # of every pixel with the corner
     rows, columns = torch.meshgrid(*[torch.arange(64.0)] * 2, indexing='ij')
@@ -55,9 +59,11 @@ def test_common_part_of_a_field():
     """Far pixels correlate by the common share, each has unit variance."""
     gumbel = SharedGumbel(2, correlation_length=4.0, common=0.3)
     assert gumbel.noise_size == 2 * (2 * 32 + 1)
-    waves = gumbel._waves((64, 64))
+    waves = gumbel._waves(WHOLE)
     assert torch.allclose(waves.square().sum(0), torch.ones(64 * 64))
-    alone = SharedGumbel(2, correlation_length=4.0)._waves((64, 64))
+    alone = SharedGumbel(2, correlation_length=4.0)._waves(
+        (slice(0, 64), slice(0, 64))
+    )
     covariance = waves.T @ waves[:, 0]
     expected = 0.3 + 0.7 * (alone.T @ alone[:, 0])
     assert torch.allclose(covariance, expected, atol=1e-5)

@@ -1,31 +1,100 @@
 """Time parts of mmcar against plain versions of them, in one run.
 
 Each subcommand is a module beside this file with ``add_arguments(parser)``
-and ``run(args) -> list[dict]``, the rows of its table.
+and ``run(args) -> list[dict]``, the rows of its table. ``all`` runs those that
+need no data and writes docs/benchmarks.md.
 """
 
 import argparse
-import json
+from pathlib import Path
 
 import benchmark_data
+import benchmark_memory
 import benchmark_metrics
+import benchmark_sampling
+import benchmark_scaling
+import benchmark_training
+import torch
+from benchmark_timing import machine
 
-SUBCOMMANDS = {'data': benchmark_data, 'metrics': benchmark_metrics}
+from mmcar.utils.files import write_file, write_json
+
+SUBCOMMANDS = {
+    'data': benchmark_data,
+    'memory': benchmark_memory,
+    'metrics': benchmark_metrics,
+    'sampling': benchmark_sampling,
+    'scaling': benchmark_scaling,
+    'training': benchmark_training,
+}
+PAGE = Path(__file__).parents[2] / 'docs/benchmarks.md'
 
 
-def main() -> None:
-    """Run a subcommand, print its rows, write them to a file if asked."""
+def table(rows: list[dict]) -> str:
+    """Rows as a Markdown table."""
+    keys = [key for key in rows[0] if not isinstance(rows[0][key], list)]
+
+    def cell(value: object) -> str:
+        return f'{value:.3g}' if isinstance(value, float) else str(value)
+
+    lines = [keys, ['---'] * len(keys)]
+    lines += [[cell(row[key]) for key in keys] for row in rows]
+    return '\n'.join(f'| {" | ".join(line)} |' for line in lines)
+
+
+def page(tables: dict[str, list[dict]]) -> str:
+    """The page of all tables."""
+    facts = ', '.join(f'{key} {value}' for key, value in machine().items())
+    parts = [
+        '# Benchmarks\n\nWritten by `tools/analysis_tools/benchmark.py all`. '
+        'Seconds are processor seconds, medians of turns in which all '
+        'versions take part (metrics: one version after the other); '
+        '`times_ours` is the ratio to ours in the same run. Versions that '
+        'are not ours are plain implementations of our '
+        f'own of how others do it.\n\n{facts}.'
+    ]
+    for name, rows in tables.items():
+        doc = SUBCOMMANDS[name].__doc__.strip()
+        parts.append(f'## {name.capitalize()}\n\n{doc}\n\n{table(rows)}')
+    return '\n\n'.join(parts) + '\n'
+
+
+def parse_args() -> argparse.Namespace:
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(dest='command', required=True)
+    everything = commands.add_parser('all', help='all that need no data')
     for name, module in SUBCOMMANDS.items():
         command = commands.add_parser(name, help=module.__doc__.split('\n')[0])
         command.add_argument('--json', help='write the rows to this file')
         module.add_arguments(command)
+    everything.add_argument('--json', help='write the rows to this file')
+    everything.add_argument(
+        '--out', type=Path, default=PAGE, help='the page to write'
+    )
     args = parser.parse_args()
-    rows = SUBCOMMANDS[args.command].run(args)
+    args.own = {
+        name: parser.parse_args([name])
+        for name in SUBCOMMANDS
+        if args.command == 'all' and name != 'data'
+    }
+    return args
+
+
+def main() -> None:
+    """Run a subcommand, print its rows, write them to a file if asked."""
+    args = parse_args()
+    if args.command != 'data':
+        torch.set_num_threads(1)
+    own = args.own or {args.command: args}
+    tables = {}
+    for name, options in own.items():
+        print(name)
+        tables[name] = SUBCOMMANDS[name].run(options)
+    if args.command == 'all':
+        write_file(args.out, page(tables).encode())
     if args.json:
-        with open(args.json, 'w') as file:
-            json.dump(rows, file, indent=2)
+        write_json(args.json, dict(machine=machine(), tables=tables))
 
 
 if __name__ == '__main__':

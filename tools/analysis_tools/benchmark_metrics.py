@@ -10,7 +10,6 @@ import argparse
 import itertools
 import math
 import multiprocessing
-import resource
 import statistics
 import time
 from collections.abc import Callable, Iterable
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from benchmark_timing import forget_peak, resident
 from torch import Tensor
 
 from mmcar.evaluation import (
@@ -106,11 +106,11 @@ def _loop(
     ]
     total, done = 0.0, 0
     pairs = sum(len(a) * len(b) for _, a, _, b, _ in sides)
-    start = time.perf_counter()
+    start = time.process_time()
     for sign, a, a_weights, b, b_weights in sides:
         for x, v in zip(a, a_weights, strict=True):
             for y, w in zip(b, b_weights, strict=True):
-                if time.perf_counter() - start > limit:
+                if time.process_time() - start > limit:
                     return math.nan, done / pairs
                 total += sign * v * w * distance(x, y)
                 done += 1
@@ -238,18 +238,17 @@ def measure(case: str, version: str, limit: float) -> dict:
     torch.set_num_threads(1)
     make, num_samples, versions = CASES[case]
     maps = make(num_samples)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = forget_peak()
     seconds = []
     for _ in range(10 if version == 'ours' else 1):
-        start = time.perf_counter()
+        start = time.process_time()
         value, share = versions[version](*maps, limit)
-        seconds.append((time.perf_counter() - start) / share)
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        seconds.append((time.process_time() - start) / share)
     return {
         'case': case,
         'version': version,
         'seconds': statistics.median(seconds),
-        'peak_mb': (after - before) / 1024,
+        'peak_mb': resident('VmHWM') - before,
         'value': None if math.isnan(value) else value,
         'share_of_pairs': share,
     }

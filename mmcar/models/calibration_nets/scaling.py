@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from ...utils.checks import one_of
 from ...utils.errors import UserError
+from ..denormals import drop_tiny_gradients
 
 METHODS = ('temperature', 'vector', 'dirichlet', 'class-affine')
 """What can be fitted after training; their order is part of checkpoints."""
@@ -142,7 +143,7 @@ class ProbabilityScaling(nn.Module):
     def log_probs(self, logits: Tensor) -> Tensor:
         """Log-probabilities (B, K, H, W) at the config's temperature."""
         scaled = logits.float() / self.temperature.view(-1, 1, 1)
-        return scaled.log_softmax(dim=1)
+        return drop_tiny_gradients(scaled).log_softmax(dim=1)
 
     def forward(self, log_probs: Tensor) -> Tensor:
         """Apply what has been fitted to log-probabilities (B, K, H, W)."""

@@ -16,6 +16,8 @@ from torch.utils.checkpoint import checkpoint
 
 from ...utils.checks import at_least
 from ...utils.errors import UserError
+from ..class_argmax import class_argmax
+from ..denormals import bounded_softmax
 
 Consumer = Callable[[Tensor], tuple[Tensor, ...]]
 
@@ -85,7 +87,7 @@ class BaseGenerator(BaseModule):
             return torch.zeros_like(logits).scatter_(2, best, 1.0)
         if self.temperature != 1:
             logits = logits / self.temperature
-        return logits.softmax(dim=2)
+        return bounded_softmax(logits, dim=2)
 
     @property
     def independent_samples(self) -> bool:
@@ -103,7 +105,10 @@ class BaseGenerator(BaseModule):
 
     def sample_labels(self, features: Any, z: Tensor) -> Tensor:
         """Return label maps (s, B, H, W) for noise ``z`` (s, B, d)."""
-        return self.decode(features, z).argmax(dim=2)
+        maps = [
+            class_argmax(self.decode(features, one)[0]) for one in z[:, None]
+        ]
+        return torch.stack(maps)
 
     def posterior(self, features: Any) -> tuple[Tensor, Tensor] | None:
         """Return mean and log-variance (B, d) of the latent code, if any."""

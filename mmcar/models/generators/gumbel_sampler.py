@@ -4,6 +4,7 @@ from mmseg.registry import MODELS
 from torch import Tensor
 
 from ..gumbel import SharedGumbel
+from ..gumbel_argmax import gumbel_labels
 from .base import BaseGenerator
 
 
@@ -54,3 +55,7 @@ class GumbelSampler(BaseGenerator):
     def decode(self, features: Tensor, z: Tensor) -> Tensor:
         """Return perturbed log-probabilities (s, B, K, H, W)."""
         return features + self.gumbel(z, features.shape[-2:])
+
+    def sample_labels(self, features: Tensor, z: Tensor) -> Tensor:
+        """Return label maps (s, B, H, W): the argmax of `decode`."""
+        return gumbel_labels(self.gumbel, features, z)

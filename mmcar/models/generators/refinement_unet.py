@@ -14,8 +14,17 @@ from torch import Tensor, nn
 
 from ...utils.checks import at_least, one_of, positive
 from ...utils.errors import UserError
+from ..denormals import bounded_exp
 from ..gumbel import SharedGumbel
 from .base import BaseGenerator
+from .folded_decoder import (
+    MIN_FEATURES,
+    FoldedDecoder,
+    can_fold,
+    fits,
+    fold_skip,
+    run_block,
+)
 
 _SLOPE = 0.2
 
@@ -29,6 +38,7 @@ class UNetFeatures(NamedTuple):
         skips: Contributions of the skip connections to the other up blocks.
         mean: Mean (B, d) of the latent code, if there is one.
         logvar: Log-variance (B, d) of the latent code, if there is one.
+        folded: At test, what the folded up blocks add for every sample.
     """
 
     log_probs: Tensor
@@ -36,6 +46,7 @@ class UNetFeatures(NamedTuple):
     skips: list[Tensor]
     mean: Tensor | None = None
     logvar: Tensor | None = None
+    folded: list[Tensor] | None = None
 
 
 class UpBlock(nn.Module):
@@ -201,6 +212,7 @@ class RefinementUNet(BaseGenerator):
         )
         self.code = self._build_code(widths[-1], noise_size)
         self.logits = nn.Conv2d(base_channels, num_classes, 1)
+        self._folded = FoldedDecoder()
         if self.residual:
             nn.init.zeros_(self.logits.weight)
             nn.init.zeros_(self.logits.bias)
@@ -226,10 +238,13 @@ class RefinementUNet(BaseGenerator):
             gumbel = self.gumbel(z[..., :own], log_probs.shape[-2:])
             z = z[..., own:]
         z = self._latent(features, z)
-        x = self.up[0].modulate(features.base[None], z)
-        for block, skip in zip(self.up[1:], features.skips, strict=True):
-            x = block.modulate(block.merge(x, skip), z)
-        logits = self.logits(x).reshape(-1, *log_probs.shape)
+        if features.folded is not None and can_fold(self.up):
+            logits = self._decode_folded(features, z)
+        else:
+            x = self.up[0].modulate(features.base[None], z)
+            for block, skip in zip(self.up[1:], features.skips, strict=True):
+                x = block.modulate(block.merge(x, skip), z)
+            logits = self.logits(x).reshape(-1, *log_probs.shape)
         if self.residual:
             logits = logits + log_probs
         return logits if gumbel is None else logits + gumbel
@@ -238,7 +253,10 @@ class RefinementUNet(BaseGenerator):
         self, image: Tensor, log_probs: Tensor
     ) -> tuple[UNetFeatures, Tensor]:
         """Return the features and the deepest level (B, C, h, w)."""
-        levels = [torch.cat((image, log_probs.exp()), dim=1)]
+        inputs = torch.cat((image, bounded_exp(log_probs)), dim=1)
+        if can_fold(self.up):
+            inputs = inputs.contiguous(memory_format=torch.channels_last)
+        levels = [inputs]
         for block in self.down:
             levels.append(block(levels[-1]))
         bottom = levels.pop()
@@ -247,7 +265,59 @@ class RefinementUNet(BaseGenerator):
             for block, level in zip(self.up, levels[::-1], strict=True)
         ]
         base = self.up[0].merge(bottom, skips[0])[0]
-        return UNetFeatures(log_probs, base, skips[1:]), bottom
+        features = UNetFeatures(log_probs, base, skips[1:])
+        return self._fold(features), bottom
+
+    def _fold(self, features: UNetFeatures) -> UNetFeatures:
+        """Prepare the folded decoder, at test and where sizes allow it."""
+        blocks, skips = self.up[1:], features.skips
+        large = bool(skips) and skips[-1][0].numel() >= MIN_FEATURES
+        if (
+            not large
+            or not can_fold(self.up)
+            or not all(
+                fits(x, block, skip)
+                for x, block, skip in zip(
+                    [features.base, *skips], blocks, skips, strict=False
+                )
+            )
+        ):
+            return features
+        folded = [
+            fold_skip(block, linear, skip)
+            for block, linear, skip in zip(
+                blocks, self._folded.blocks(blocks), skips, strict=True
+            )
+        ]
+        base = features.base.contiguous(memory_format=torch.channels_last)
+        return features._replace(base=base, folded=folded)
+
+    def _decode_folded(self, features: UNetFeatures, z: Tensor) -> Tensor:
+        """Return the network's logits (s, B, K, H, W), map by map.
+
+        One map at a time stays in the cache, and takes its noise as weights.
+        """
+        height, width = features.log_probs.shape[-2:]
+        logits = z.new_empty(*z.shape[:2], self.num_classes, height, width)
+        to_classes = self.logits.weight.flatten(1)  # (K, C)
+        linears = self._folded.blocks(self.up[1:])
+        for index, noise in enumerate(z.flatten(0, 1)):
+            s, b = divmod(index, z.shape[1])
+            x = self.up[0].modulate(
+                features.base[None, b : b + 1], noise[None, None]
+            )
+            for block, linear, skip in zip(
+                self.up[1:], linears, features.folded, strict=True
+            ):
+                scale, shift = block.film(noise).chunk(2)
+                scale = scale + block.scale_offset
+                x = run_block(linear, x, skip[b : b + 1], scale, shift)
+                x = F.leaky_relu_(x, _SLOPE)
+            pixels = x[0].permute(1, 2, 0).flatten(0, 1)  # (H * W, C)
+            out = logits[s, b].flatten(1)
+            torch.mm(to_classes, pixels.T, out=out)
+            out += self.logits.bias[:, None]
+        return logits
 
     def _build_code(self, channels: int, noise_size: int) -> nn.Module | None:
         """Build what turns the deepest level into a latent code."""

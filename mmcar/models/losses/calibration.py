@@ -5,6 +5,7 @@ from torch import Tensor
 
 from ...utils.checks import one_of
 from ...utils.errors import UserError
+from ..denormals import bounded_exp
 from .base import BaseLoss, SampleBatch, keep_from_zero, masked_mean
 
 FLOORS = ('mix', 'clamp')
@@ -137,7 +138,7 @@ class CalibrationLoss(BaseLoss):
         mask = self.mask(batch)
         loss = calibration_loss(
             batch.mean,
-            batch.require('log_probs', self).detach().exp(),
+            bounded_exp(batch.require('log_probs', self).detach()),
             self.divergence,
             mask,
             self.eps,

@@ -1,6 +1,7 @@
 """From drawn samples to the fields of a data sample."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ from mmseg.structures import SegDataSample
 from torch import Tensor
 
 from ...structures import is_resized, to_original
+from ..class_argmax import class_argmax, class_counts, label_dtype
 
 
 class SampleMaps:
@@ -20,30 +22,64 @@ class SampleMaps:
 
     def __init__(self, num_classes: int) -> None:
         self.num_classes = num_classes
-        self.id_dtype = torch.uint8 if num_classes <= 256 else torch.int16
+        self.id_dtype = label_dtype(num_classes)
         self.maps: list[Tensor] = []
-        self.total: Tensor | float = 0.0
+        self.total: Tensor | None = None
 
     def add_probs(self, probs: Tensor) -> None:
         """Add samples by their probabilities (s, K, h, w)."""
-        self.maps.append(probs.argmax(dim=1).to(self.id_dtype))
-        self.total = self.total + probs.sum(dim=0)
+        self.maps.append(class_argmax(probs))
+        self._add(probs.sum(dim=0) if len(probs) > 1 else probs[0])
 
     def add_labels(self, labels: Tensor) -> None:
         """Add samples by their label maps (s, h, w)."""
         self.maps.append(labels.to(self.id_dtype))
-        counts = torch.zeros(
-            self.num_classes, *labels.shape[1:], device=labels.device
-        )
-        ones = torch.ones_like(labels, dtype=counts.dtype)
-        self.total = self.total + counts.scatter_add_(0, labels, ones)
+
+    def add_small_labels(
+        self, labels: Tensor, restore: Callable[[Tensor], Tensor]
+    ) -> None:
+        """Add samples by label maps (s, H, W) of the network's input size.
+
+        As if their one-hot form were resized as probabilities, but one class
+        at a time, and only the classes that occur.
+
+        Args:
+            labels: Label maps.
+            restore: Brings maps (1, 1, H, W) to the image's original size.
+        """
+        for one in labels:
+            ids = one.unique().tolist()
+            maps = (restore((one == k).float()[None, None]) for k in ids)
+            self.maps.append(self._largest(maps, ids)[None])
+
+    def _largest(self, maps: Iterator[Tensor], ids: list[int]) -> Tensor:
+        """Id of the largest map (1, 1, h, w) at each pixel, (h, w)."""
+        best = label = None
+        for index, scores in zip(ids, (m[0, 0] for m in maps), strict=True):
+            if best is None:
+                best = torch.zeros_like(scores)
+                label = torch.zeros_like(scores, dtype=self.id_dtype)
+            if self.total is None:
+                self.total = scores.new_zeros(self.num_classes, *scores.shape)
+            self.total[index] += scores
+            label.masked_fill_(scores > best, index)
+            torch.maximum(best, scores, out=best)
+        return label
+
+    def _add(self, probs: Tensor) -> None:
+        if self.total is None:
+            self.total = torch.zeros_like(probs)
+        self.total += probs
 
     def fields(self) -> dict[str, PixelData]:
         """``pred_samples`` (S, h, w) and ``sample_probs`` (K, h, w)."""
         maps = torch.cat(self.maps)
+        total = self.total
+        if total is None:
+            total = class_counts(maps, self.num_classes)
         return dict(
             pred_samples=PixelData(data=maps),
-            sample_probs=PixelData(data=self.total / len(maps)),
+            sample_probs=PixelData(data=total.div_(len(maps))),
         )
 
 
@@ -82,10 +118,12 @@ def attach_predictions(
 
         probs = original(class_probs)
         tiny = torch.finfo(probs.dtype).tiny
+        decision = class_argmax(probs[None]).long()
         sample.set_data(
             dict(
-                pred_sem_seg=PixelData(data=probs.argmax(0, keepdim=True)),
-                seg_logits=PixelData(data=probs.clamp_min(tiny).log()),
+                pred_sem_seg=PixelData(data=decision),
+                # In place: nobody else reads these probabilities.
+                seg_logits=PixelData(data=probs.clamp_min_(tiny).log_()),
                 **own.fields(),
                 **{k: PixelData(data=original(m)) for k, m in extra.items()},
             )
@@ -113,20 +151,35 @@ def draw_samples(
         The samples of each image, at its original size.
     """
     metas = [sample.metainfo for sample in data_samples]
-    # Label maps cannot be resized without blocks; probabilities can.
-    labels_do = model.one_hot and not any(
-        is_resized(inputs, meta) for meta in metas
-    )
     drawn = [SampleMaps(model.num_classes) for _ in metas]
-    for chunk in z.split(model.test_cfg['samples_per_chunk'] or len(z)):
-        if labels_do:
-            maps = model.sample_labels(state, chunk)
-        else:
-            maps = model.sample(state, chunk)
+    chunk_size = model.test_cfg['samples_per_chunk'] or automatic_chunk(
+        model, inputs, len(z)
+    )
+    for chunk in z.split(chunk_size):
+        draw = model.sample_labels if model.one_hot else model.sample
+        maps = draw(state, chunk)
         for i, (own, meta) in enumerate(zip(drawn, metas, strict=True)):
-            part = to_original(maps[:, i], meta, model.align_corners)
-            if labels_do:
-                own.add_labels(part)
+            restore = partial(
+                to_original, meta=meta, align_corners=model.align_corners
+            )
+            if not model.one_hot:
+                own.add_probs(restore(maps[:, i]))
+            elif is_resized(inputs, meta):
+                own.add_small_labels(maps[:, i], restore)
             else:
-                own.add_probs(part)
+                own.add_labels(restore(maps[:, i]))
     return drawn
+
+
+def automatic_chunk(model: Any, inputs: Tensor, num_samples: int) -> int:
+    """Samples to draw at once where the config leaves it open.
+
+    Label maps alone need no chunks. Probabilities of a chunk should stay in
+    the cache of a CPU, and within a small part of the memory of a GPU.
+    """
+    if model.one_hot:
+        return num_samples
+    budget = 2**21 if inputs.device.type == 'cpu' else 2**28  # bytes
+    batch, _, height, width = inputs.shape
+    sample = 4 * batch * model.num_classes * height * width
+    return min(max(budget // sample, 1), num_samples)

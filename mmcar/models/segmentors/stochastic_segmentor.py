@@ -28,7 +28,7 @@ from .updating import update_networks
 TEST_CFG = dict(
     mode='whole',
     num_samples=16,
-    samples_per_chunk=8,
+    samples_per_chunk=None,
     seed=0,
     crop_size=None,
     stride=None,
@@ -51,9 +51,10 @@ class StochasticSegmentor(BaseSegmentor):
         num_classes: Number of classes K.
         noise: Config of the source of noise; independent normal numbers by
             default.
-        test_cfg: ``num_samples`` S; ``samples_per_chunk``, drawn at once;
-            ``seed`` of the noise; ``mode='slide'`` with ``crop_size`` and
-            ``stride`` for windows, see :attr:`window`.
+        test_cfg: ``num_samples`` S; ``samples_per_chunk``, drawn at once
+            (None: as many as fit the cache); ``seed`` of the noise;
+            ``mode='slide'`` with ``crop_size`` and ``stride`` for windows,
+            see :attr:`window`.
         nonfinite: What a loss that is not finite does: ``'raise'`` or
             ``'skip'`` the step.
         align_corners: How predictions are resized.

@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from mmcar.structures import to_original
 from tests.test_models.test_segmentors.test_car_segmentor import with_black_box
-from tests.toys import toy_batch, toy_model
+from tests.toys import toy_batch, toy_config, toy_model
 
 
 def test_predictions_have_every_field():
@@ -62,3 +63,25 @@ def test_test_time_flip_is_undone(direction, axes):
         model.test_step(plain), model.test_step(flipped), strict=True
     ):
         assert torch.equal(one.seg_logits.data, other.seg_logits.data)
+
+
+@pytest.mark.parametrize('ori_shape', [(16, 16), (24, 20), (9, 11)])
+def test_one_hot_samples_are_those_of_resized_probabilities(ori_shape):
+    head = toy_config()['decode_head']
+    head.update(
+        num_classes=5, generator=dict(type='GumbelSampler'), temperature=0.2
+    )
+    model = toy_model(decode_head=head, discriminator=None).eval()
+    batch = toy_batch(num_classes=5)
+    for sample in batch['data_samples']:
+        sample.set_metainfo(dict(ori_shape=ori_shape))
+    data = model.data_preprocessor(toy_batch(num_classes=5))
+    state = model.encode(data['inputs'], data['data_samples'])
+    z = model.draw_noise(data['inputs'], data['data_samples'], 5, (0,))
+    probs = model.sample(state, z)
+    for i, sample in enumerate(model.test_step(batch)):
+        resized = to_original(probs[:, i], sample.metainfo, False)
+        labels = sample.pred_samples.data.long()
+        assert torch.equal(labels, resized.argmax(1))
+        assert len(labels.unique()) > 2
+        torch.testing.assert_close(sample.sample_probs.data, resized.mean(0))

@@ -1,0 +1,47 @@
+"""The running maximum is argmax, whatever the size and the ties."""
+
+import pytest
+import torch
+
+from mmcar.models.class_argmax import class_argmax, class_counts
+from mmcar.models.generators import GumbelSampler
+
+
+@pytest.mark.parametrize('size', [(1, 1), (5, 7), (130, 257)])
+@pytest.mark.parametrize('classes', [2, 5, 300])
+def test_class_argmax_is_argmax(size, classes):
+    torch.manual_seed(0)
+    scores = torch.randint(7, (2, classes, *size)).float()  # many ties
+    labels = class_argmax(scores)
+    assert labels.dtype == (torch.uint8 if classes < 256 else torch.int16)
+    assert torch.equal(labels.long(), scores.argmax(1))
+
+
+@pytest.mark.parametrize('samples', [1, 3, 300])
+def test_class_counts(samples):
+    torch.manual_seed(0)
+    labels = torch.randint(4, (samples, 130, 9), dtype=torch.uint8)
+    counts = class_counts(labels, 5)
+    expected = torch.stack([(labels == k).sum(0).float() for k in range(5)])
+    assert torch.equal(counts, expected)
+
+
+@pytest.mark.parametrize(
+    'field',
+    [
+        {},
+        {'correlation_length': 9.0},
+        {'correlation_length': 9.0, 'common': 0.4},
+    ],
+)
+@pytest.mark.parametrize('sharpness', [0.1, 2.0, 30.0])
+def test_training_free_labels_are_the_argmax_of_all_sums(field, sharpness):
+    torch.manual_seed(0)
+    sampler = GumbelSampler(5, **field)
+    logits = torch.randn(2, 5, 10, 15).repeat_interleave(14, 2)
+    log_probs = (sharpness * logits.repeat_interleave(13, 3)).log_softmax(1)
+    log_probs[0, 3, :50] = -torch.inf  # an impossible class
+    z = torch.randn(6, 2, sampler.noise_size)
+    labels = sampler.sample_labels(log_probs, z)
+    assert torch.equal(labels.long(), sampler.decode(log_probs, z).argmax(2))
+    assert len(labels.unique()) == 5

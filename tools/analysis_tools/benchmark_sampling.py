@@ -1,0 +1,149 @@
+"""16 samples of an image: ours against plain ways to draw them.
+
+``serial`` is the way of the paper's published code, written anew: a smaller
+network that runs as a whole for every sample. ``plain`` is our own network
+without the folded decoder, in chunks of 8 samples.
+"""
+
+import argparse
+
+import torch
+import torch.nn.functional as F
+from benchmark_timing import compare
+from torch import Tensor, nn
+
+from mmcar.models import GumbelSampler, RefinementUNet
+
+SAMPLES = 16
+CASES = (
+    ('LIDC 128x128, 2 classes', 2, (128, 128)),
+    ('Cityscapes24 256x512, 24 classes', 24, (256, 512)),
+)
+
+
+class SerialUNet(nn.Module):
+    """A U-Net of the size of the published one, with its three noises."""
+
+    def __init__(self, num_classes: int, noise_size: int = 8) -> None:
+        super().__init__()
+        widths = (32, 64, 128, 256)
+        ins = (3 + num_classes, *widths)
+        self.down = nn.ModuleList(
+            nn.Sequential(
+                nn.Conv2d(i, o, 3, 2, 1), nn.BatchNorm2d(o), nn.LeakyReLU(0.2)
+            )
+            for i, o in zip(ins, widths, strict=False)
+        )
+        self.up = nn.ModuleList(
+            nn.ConvTranspose2d(i, o, 2, 2)
+            for i, o in ((256, 128), (256, 64), (128, 32), (64, 32))
+        )
+        self.mix = nn.ModuleList(nn.Conv2d(c, c, 1) for c in (128, 64, 32))
+        self.noise = nn.ModuleList(
+            nn.Linear(noise_size, 2 * c) for c in (128, 64, 32)
+        )
+        self.logits = nn.Conv2d(32, num_classes, 1)
+
+    def forward(self, image: Tensor, probs: Tensor, z: Tensor) -> Tensor:
+        """Probabilities (B, K, H, W) for one noise vector per image."""
+        levels = [torch.cat((image, probs), dim=1)]
+        for block in self.down:
+            levels.append(block(levels[-1]))
+        x, skips = levels[-1], levels[-2:0:-1]
+        for up, mix, noise, skip in zip(
+            self.up, self.mix, self.noise, skips, strict=False
+        ):
+            scale, shift = noise(z)[..., None, None].chunk(2, dim=1)
+            x = F.leaky_relu(mix((up(x) + shift) * scale), 0.2)
+            x = torch.cat((x, skip), dim=1)
+        x = F.leaky_relu(self.up[-1](x), 0.2)
+        return self.logits(x).softmax(dim=1)
+
+
+def inputs(num_classes: int, size: tuple[int, int]) -> tuple[Tensor, Tensor]:
+    """An image (1, 3, H, W) and a smooth log F (1, K, H, W)."""
+    torch.manual_seed(0)
+    coarse = 6 * torch.randn(
+        1, num_classes, *(-(-side // 32) for side in size)
+    )
+    logits = F.interpolate(coarse, size, mode='bilinear')
+    return torch.randn(1, 3, *size), logits.log_softmax(dim=1)
+
+
+@torch.no_grad()
+def unet_rows(
+    case: str, num_classes: int, size: tuple[int, int], repeats: int
+) -> list[dict]:
+    """Time the trained sampler's network."""
+    image, log_probs = inputs(num_classes, size)
+    ours = RefinementUNet(num_classes).eval()
+    serial = SerialUNet(num_classes).eval()
+    z = torch.randn(SAMPLES, 1, ours.noise_size)
+
+    def folded() -> None:
+        features = ours.encode(image, log_probs)
+        for noise in z.split(1):
+            ours.sample(features, noise)
+
+    def plain() -> None:
+        features = ours.encode(image, log_probs)
+        features = features._replace(
+            base=features.base.contiguous(),
+            skips=[skip.contiguous() for skip in features.skips],
+            folded=None,
+        )
+        for noise in z.split(8):
+            ours.sample(features, noise)
+
+    def one_by_one() -> None:
+        for noise in z:
+            serial(image, log_probs.exp(), noise)
+
+    versions = {
+        'ours': folded,
+        'plain, chunks of 8': plain,
+        'serial, smaller network': one_by_one,
+    }
+    return compare(case, versions, repeats)
+
+
+@torch.no_grad()
+def free_rows(size: tuple[int, int], repeats: int) -> list[dict]:
+    """Time the training-free sampler."""
+    classes = 19
+    _, log_probs = inputs(classes, size)
+    rows = []
+    for length in (None, 32.0):
+        sampler = GumbelSampler(classes, correlation_length=length)
+        z = torch.randn(SAMPLES, 1, sampler.noise_size)
+
+        def ours(sampler: GumbelSampler = sampler, z: Tensor = z) -> None:
+            sampler.sample_labels(log_probs, z)
+
+        def plain(sampler: GumbelSampler = sampler, z: Tensor = z) -> None:
+            for noise in z.split(1):
+                sampler.decode(log_probs, noise).argmax(dim=2)
+
+        kind = 'one number per class' if length is None else 'fields'
+        case = f'training-free {size[0]}x{size[1]}, 19 classes, {kind}'
+        versions = {'ours': ours, 'argmax of all sums': plain}
+        rows += compare(case, versions, repeats)
+    return rows
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the subcommand."""
+    parser.add_argument('--repeats', type=int, default=5)
+    parser.add_argument(
+        '--shrink', type=int, default=1, help='divide image sides by this'
+    )
+
+
+def run(args: argparse.Namespace) -> list[dict]:
+    """Measure everything; print and return the rows."""
+    rows = []
+    for case, classes, (height, width) in CASES:
+        size = height // args.shrink, width // args.shrink
+        rows += unet_rows(case, classes, size, args.repeats)
+    large = 1024 // args.shrink, 2048 // args.shrink
+    return rows + free_rows(large, max(args.repeats // 3, 1))

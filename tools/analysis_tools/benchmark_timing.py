@@ -1,0 +1,82 @@
+"""Processor time of several versions of one thing, measured in turns."""
+
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+
+def alternate(
+    versions: dict[str, Callable[[], object]], repeats: int
+) -> dict[str, float]:
+    """Median processor seconds of each version, called in turns.
+
+    A first call of each warms it up and is not counted.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in versions}
+    for turn in range(repeats + 1):
+        for name, call in versions.items():
+            start = time.process_time()
+            call()
+            if turn:
+                seconds[name].append(time.process_time() - start)
+    return {name: statistics.median(s) for name, s in seconds.items()}
+
+
+def compare(
+    case: str, versions: dict[str, Callable[[], object]], repeats: int
+) -> list[dict]:
+    """Rows of a table: each version's time, and as a multiple of the first.
+
+    Args:
+        case: What is measured.
+        versions: Calls by name, ours first.
+        repeats: Turns.
+    """
+    seconds = alternate(versions, repeats)
+    ours = next(iter(seconds.values()))
+    rows = []
+    for version, own in seconds.items():
+        rows.append(
+            dict(
+                case=case,
+                version=version,
+                seconds=own,
+                times_ours=own / ours,
+            )
+        )
+        print(f'  {case:44}{version:34}{own:9.3f} s{own / ours:8.2f} x')
+    return rows
+
+
+def machine() -> dict[str, str | int]:
+    """What figures depend on."""
+    name = platform.processor() or platform.machine()
+    try:
+        with open('/proc/cpuinfo') as file:
+            models = [line for line in file if line.startswith('model name')]
+        name = models[0].split(':')[1].strip() if models else name
+    except FileNotFoundError:
+        pass  # not Linux: the general name has to do
+    return dict(
+        processor=name,
+        threads=torch.get_num_threads(),
+        torch=torch.__version__,
+        python=platform.python_version(),
+    )
+
+
+def resident(key: str) -> float:
+    """Megabytes of this process now, `VmRSS`, or at its peak, `VmHWM`."""
+    lines = Path('/proc/self/status').read_text().splitlines()
+    found = next(line for line in lines if line.startswith(f'{key}:'))
+    return int(found.split()[1]) / 1024
+
+
+def forget_peak() -> float:
+    """Reset the kernel's record of the peak; return the megabytes now."""
+    Path('/proc/self/clear_refs').write_text('5')
+    return resident('VmRSS')
