@@ -77,6 +77,10 @@ def class_argmax(scores: Tensor) -> Tensor:
 def class_counts(labels: Tensor, num_classes: int) -> Tensor:
     """How many of S label maps (S, H, W) name each class: (K, H, W)."""
     size = (labels.shape[1], labels.shape[2])
+    if labels.device.type != 'cpu':  # bincount would make a GPU wait
+        counts = torch.zeros(num_classes, *size, device=labels.device)
+        ones = torch.ones(labels.shape, device=labels.device)
+        return counts.scatter_add_(0, labels.long(), ones)
     counts = torch.empty(num_classes, *size, device=labels.device)
     for rows, columns in tiles(size, labels.device):
         part = labels[:, rows, columns].long()
