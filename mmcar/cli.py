@@ -106,6 +106,15 @@ def add_config_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_checkpoint_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the weights of the config's model, which may need none."""
+    parser.add_argument(
+        'checkpoint',
+        nargs='?',
+        help='checkpoint file; may be left out for a model without training',
+    )
+
+
 def load_config(args: argparse.Namespace) -> Config:
     """Read the config that the arguments name and apply them to it.
 

@@ -29,11 +29,7 @@ def parse_args() -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     cli.add_config_arguments(parser)
-    parser.add_argument(
-        'checkpoint',
-        nargs='?',
-        help='checkpoint file; may be left out for a model without training',
-    )
+    cli.add_checkpoint_argument(parser)
     parser.add_argument(
         '--method',
         choices=METHODS,

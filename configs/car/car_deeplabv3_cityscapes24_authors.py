@@ -2,6 +2,7 @@
 # compares.
 _base_ = [
     '../_base_/models/car_authors.py',
+    '../_base_/models/deeplabv3_cityscapes.py',
     '../_base_/datasets/cityscapes24_authors.py',
     '../_base_/schedules/car_authors.py',
     '../_base_/default_runtime.py',
@@ -9,12 +10,7 @@ _base_ = [
 model = dict(
     decode_head=dict(
         num_classes=24,
-        black_box=dict(
-            type='BlackBox',
-            config='mmseg::deeplabv3/'
-            'deeplabv3_r50-d8_4xb2-80k_cityscapes-512x1024.py',
-            checkpoint='pretrained',
-        ),
+        black_box=_base_.deeplabv3,
         calibration=dict(_delete_=True, type='AuthorsConvCalibration'),
         generator=dict(noise_size=32),
     ),

@@ -23,15 +23,23 @@ def label_dtype(num_classes: int) -> torch.dtype:
     return torch.uint8 if num_classes <= 256 else torch.int16
 
 
+def gains_by_tiles(device: torch.device) -> bool:
+    """Whether to work tile by tile and to look at values on the way.
+
+    CPUs have caches to fit into; other devices would have to wait.
+    """
+    return device.type == 'cpu'
+
+
 def tiles(
     size: tuple[int, int], device: torch.device, side: int = TILE
 ) -> Iterator[Tile]:
     """Squares that cover an image of some height and width.
 
-    Only CPUs gain by them: elsewhere it is the whole image at once.
+    Where they are no gain, it is the whole image at once.
     """
     height, width = size
-    if device.type != 'cpu':
+    if not gains_by_tiles(device):
         side = max(size)
     for top in range(0, height, side):
         for left in range(0, width, side):
@@ -77,7 +85,7 @@ def class_argmax(scores: Tensor) -> Tensor:
 def class_counts(labels: Tensor, num_classes: int) -> Tensor:
     """How many of S label maps (S, H, W) name each class: (K, H, W)."""
     size = (labels.shape[1], labels.shape[2])
-    if labels.device.type != 'cpu':  # bincount would make a GPU wait
+    if not gains_by_tiles(labels.device):  # bincount looks at values
         counts = torch.zeros(num_classes, *size, device=labels.device)
         ones = torch.ones(labels.shape, device=labels.device)
         return counts.scatter_add_(0, labels.long(), ones)

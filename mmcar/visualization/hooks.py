@@ -1,5 +1,6 @@
 """Hooks of ``tools/test.py``: predictions as files and as figures."""
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -9,7 +10,6 @@ from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from mmseg.registry import HOOKS
 from mmseg.structures import SegDataSample
-from torch import Tensor
 
 from ..structures import sample_key
 from ..utils.errors import UserError
@@ -94,52 +94,8 @@ def prediction_row(inputs: object, sample: SegDataSample) -> SampleRow:
     )
 
 
-@HOOKS.register_module()
-class DrawSamplesHook(Hook):
-    """Draws a figure per test image.
-
-    Args:
-        out_dir: Folder of the figures, ``<sample key>.png``.
-        num_samples: Samples shown at most.
-    """
-
-    def __init__(self, out_dir: str, num_samples: int = 8) -> None:
-        self.out_dir = Path(out_dir)
-        self.num_samples = num_samples
-
-    def before_test(self, runner: Runner) -> None:
-        """Find images that would overwrite each other."""
-        refuse_shared_names(runner)
-
-    def after_test_iter(
-        self,
-        runner: Runner,
-        batch_idx: int,
-        data_batch: dict | None = None,
-        outputs: Sequence[SegDataSample] | None = None,
-    ) -> None:
-        """Draw the images of a batch."""
-        palette = (runner.test_loop.dataloader.dataset.metainfo or {}).get(
-            'palette'
-        )
-        for inputs, sample in zip(data_batch['inputs'], outputs, strict=True):
-            figure = draw_sample_grid(
-                [prediction_row(inputs, sample)],
-                num_samples=self.num_samples,
-                palette=np.array(palette, np.uint8) if palette else None,
-            )
-            path = inside(self.out_dir, f'{output_name(sample)}.png')
-            write_figure(path, figure)
-
-
-@HOOKS.register_module()
-class SaveSamplesHook(Hook):
-    """Writes predicted label maps as PNG files, of 16 bits for ids over 255.
-
-    ``samples/<sample key>/<k>.png`` are the samples, in the layout that
-    `MultiAnnotatorDataset` reads as annotators; ``decision/<sample key>.png``
-    is the decision. The key is the image's path relative to the parent of
-    the image folder, here without its suffix.
+class PredictionHook(Hook):
+    """Writes files for every test image.
 
     Args:
         out_dir: Folder of the files.
@@ -159,13 +115,78 @@ class SaveSamplesHook(Hook):
         data_batch: dict | None = None,
         outputs: Sequence[SegDataSample] | None = None,
     ) -> None:
-        """Write the maps of a batch."""
-        for sample in outputs:
-            name = output_name(sample)
-            self._write(f'decision/{name}.png', sample.pred_sem_seg.data[0])
-            if 'pred_samples' in sample:
-                for k, label_map in enumerate(sample.pred_samples.data):
-                    self._write(f'samples/{name}/{k:03d}.png', label_map)
+        """Write the files of a batch."""
+        dataset = runner.test_loop.dataloader.dataset
+        palette = (dataset.metainfo or {}).get('palette')
+        for inputs, sample in zip(data_batch['inputs'], outputs, strict=True):
+            self.write(inputs, sample, palette)
 
-    def _write(self, name: str, label_map: Tensor) -> None:
-        write_labels(inside(self.out_dir, name), label_map.cpu().numpy())
+    @abstractmethod
+    def write(
+        self,
+        inputs: object,
+        sample: SegDataSample,
+        palette: Sequence | None,
+    ) -> None:
+        """Write the files of an image.
+
+        Args:
+            inputs: What the model was given, see `input_image`.
+            sample: What it predicted.
+            palette: Colours (K, 3) of the data set, RGB.
+        """
+
+
+@HOOKS.register_module()
+class DrawSamplesHook(PredictionHook):
+    """Draws a figure per test image.
+
+    Args:
+        out_dir: Folder of the figures, ``<sample key>.png``.
+        num_samples: Samples shown at most.
+    """
+
+    def __init__(self, out_dir: str, num_samples: int = 8) -> None:
+        super().__init__(out_dir)
+        self.num_samples = num_samples
+
+    def write(
+        self,
+        inputs: object,
+        sample: SegDataSample,
+        palette: Sequence | None,
+    ) -> None:
+        """Draw an image."""
+        figure = draw_sample_grid(
+            [prediction_row(inputs, sample)],
+            num_samples=self.num_samples,
+            palette=np.array(palette, np.uint8) if palette else None,
+        )
+        path = inside(self.out_dir, f'{output_name(sample)}.png')
+        write_figure(path, figure)
+
+
+@HOOKS.register_module()
+class SaveSamplesHook(PredictionHook):
+    """Writes predicted label maps as PNG files, of 16 bits for ids over 255.
+
+    ``samples/<sample key>/<k>.png`` are the samples, in the layout that
+    `MultiAnnotatorDataset` reads as annotators; ``decision/<sample key>.png``
+    is the decision. The key is the image's path relative to the parent of
+    the image folder, here without its suffix.
+    """
+
+    def write(
+        self,
+        inputs: object,
+        sample: SegDataSample,
+        palette: Sequence | None,
+    ) -> None:
+        """Write the maps of an image."""
+        name = output_name(sample)
+        maps = {f'decision/{name}.png': sample.pred_sem_seg.data[0]}
+        if 'pred_samples' in sample:
+            for k, label_map in enumerate(sample.pred_samples.data):
+                maps[f'samples/{name}/{k:03d}.png'] = label_map
+        for path, label_map in maps.items():
+            write_labels(inside(self.out_dir, path), label_map.cpu().numpy())

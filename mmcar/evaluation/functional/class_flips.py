@@ -124,7 +124,6 @@ def flip_terms_from_iou(table: ClassIoU, flips: ClassFlips) -> EnergyTerms:
 def flip_energy_terms(
     samples: Tensor,
     label: Tensor,
-    *,
     flips: Iterable[Sequence],
     num_classes: int,
     ignore_index: int = 255,
@@ -178,9 +177,5 @@ def flip_energy_distance(
         Scalar, or shape (N,); NaN where an expectation has no pair left.
     """
     return flip_energy_terms(
-        samples,
-        label,
-        flips=flips,
-        num_classes=num_classes,
-        ignore_index=ignore_index,
+        samples, label, flips, num_classes, ignore_index
     ).ged

@@ -66,14 +66,16 @@ class BlackBox(BaseBlackBox):
         one_hot: bool = False,
     ) -> None:
         found = find_model(
-            segmentor,
-            backbone,
-            decode_head,
-            neck,
-            config,
-            checkpoint,
-            data_preprocessor,
-            test_pipeline,
+            dict(
+                segmentor=segmentor,
+                backbone=backbone,
+                decode_head=decode_head,
+                neck=neck,
+                config=config,
+                checkpoint=checkpoint,
+                data_preprocessor=data_preprocessor,
+                test_pipeline=test_pipeline,
+            )
         )
         model = MODELS.build(found.model)
         super().__init__(max(2, model.out_channels), one_hot)

@@ -3,7 +3,7 @@
 import copy
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.error import URLError
 
@@ -15,8 +15,8 @@ from torch import nn
 from ...utils.errors import MissingFileError, UserError
 from ...utils.weights import load_weights
 
-# Keys of a black box that do not change what it predicts.
-OUTSIDE = ('type', 'one_hot')
+# Keys of a black box of which exactly one says what it is.
+FORMS = ('segmentor', 'config', 'backbone')
 
 
 class StockModel(NamedTuple):
@@ -34,46 +34,38 @@ class StockModel(NamedTuple):
     weights: str | None = None
 
 
-def find_model(
-    segmentor: dict | None = None,
-    backbone: dict | None = None,
-    decode_head: dict | None = None,
-    neck: dict | None = None,
-    config: str | None = None,
-    checkpoint: str | None = None,
-    data_preprocessor: dict | None = None,
-    test_pipeline: Sequence[dict] | None = None,
-) -> StockModel:
-    """Find out which model is meant; see :class:`BlackBox`."""
-    forms = dict(segmentor=segmentor, backbone=backbone, config=config)
-    given = [key for key, value in forms.items() if value is not None]
-    if len(given) != 1 or (backbone is None) != (decode_head is None):
+def find_model(black_box: Mapping) -> StockModel:
+    """Find out which model is meant.
+
+    Args:
+        black_box: Arguments of :class:`BlackBox`.
+    """
+    get = black_box.get
+    given = [key for key in FORMS if get(key) is not None]
+    if len(given) != 1 or bool(get('backbone')) != bool(get('decode_head')):
         raise UserError(
             'A black box is one of `segmentor`, `config`, or `backbone` '
             f'with `decode_head`; got {given or "none of them"}'
-            f'{" and decode_head" if decode_head else ""}.'
+            f'{" and decode_head" if get("decode_head") else ""}.'
         )
-    if config is not None:
-        stock = read_segmentor_config(config, checkpoint == 'pretrained')
+    segmentor, weights = get('segmentor'), get('checkpoint')
+    pipeline = get('test_pipeline')
+    if get('config') is not None:
+        stock = read_segmentor_config(get('config'), weights == 'pretrained')
         segmentor = stock.model
-        test_pipeline = test_pipeline or stock.pipeline
-        checkpoint = stock.weights or checkpoint
-    elif backbone is not None:
-        segmentor = dict(
-            type='EncoderDecoder',
-            backbone=backbone,
-            neck=neck,
-            decode_head=decode_head,
-        )
+        pipeline = pipeline or stock.pipeline
+        weights = stock.weights or weights
+    elif get('backbone') is not None:
+        parts = {k: get(k) for k in ('backbone', 'neck', 'decode_head')}
+        segmentor = dict(type='EncoderDecoder', **parts)
     model = ConfigDict(copy.deepcopy(segmentor))
-    if data_preprocessor is not None:
-        model.data_preprocessor = data_preprocessor
+    if get('data_preprocessor') is not None:
+        model.data_preprocessor = get('data_preprocessor')
     if model.get('auxiliary_head') is not None:
         model.auxiliary_head = None  # only of use in training
     if model.get('test_cfg') is None:
         model.test_cfg = ConfigDict(mode='whole')
-    pipeline = list(test_pipeline) if test_pipeline else None
-    return StockModel(model, pipeline, checkpoint)
+    return StockModel(model, list(pipeline) if pipeline else None, weights)
 
 
 def read_segmentor_config(path: str, zoo_weights: bool = False) -> StockModel:
@@ -148,8 +140,7 @@ def identify(black_box: Mapping) -> dict[str, str]:
         ``weights`` (content of a file; the address of a download, which
         contains a hash).
     """
-    given = {k: v for k, v in black_box.items() if k not in OUTSIDE}
-    found = find_model(**given)
+    found = find_model(black_box)
     if found.weights is None:
         raise UserError(
             'black_box.checkpoint=None: its predictions cannot be cached '
@@ -158,7 +149,7 @@ def identify(black_box: Mapping) -> dict[str, str]:
     text = json.dumps(
         [found.model.to_dict(), found.pipeline], sort_keys=True, default=str
     )
-    name = given.get('config') or found.model.type
+    name = black_box.get('config') or found.model.type
     return dict(
         config=str(name),
         checkpoint=found.weights,

@@ -1,5 +1,7 @@
 """The calibration nets of the authors' published code."""
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from mmengine.model import BaseModule
@@ -25,30 +27,26 @@ class AuthorsConvCalibration(BaseCalibration):
     Args:
         num_classes: Number of classes, K.
         in_channels: Channels of the image.
-        black_box_classes: Classes of the black box, 0 without one.
         channels: Channels of every block.
         num_blocks: Number of blocks.
         dropout: Dropout probability.
-        symmetric: See :class:`BaseCalibration`.
-        init_cfg: Initialisation config of MMEngine.
+        kwargs: Further arguments of :class:`BaseCalibration`.
     """
 
     def __init__(
         self,
         num_classes: int,
         in_channels: int = 3,
-        black_box_classes: int = 0,
         channels: int = 64,
         num_blocks: int = 4,
         dropout: float = 0.2,
-        symmetric: bool = False,
-        init_cfg: dict | list | None = None,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(num_classes, black_box_classes, symmetric, init_cfg)
+        super().__init__(num_classes, **kwargs)
         at_least(1, in_channels=in_channels, channels=channels)
         at_least(1, num_blocks=num_blocks)
         layers: list[nn.Module] = []
-        before = in_channels + black_box_classes
+        before = in_channels + self.black_box_classes
         for _ in range(num_blocks):
             layers += [_mirrored_conv(before, channels), nn.Dropout(dropout)]
             layers += [nn.BatchNorm2d(channels), nn.LeakyReLU(0.2)]
@@ -171,27 +169,23 @@ class VGGCalibration(BaseCalibration):
     Args:
         num_classes: Number of classes, K.
         in_channels: Channels of the image.
-        black_box_classes: Classes of the black box, 0 without one.
         encoder_weights: File or address of weights for the encoder, with the
             names of torchvision's ``vgg19_bn``; None: random ones.
         dropout: Dropout probability.
-        symmetric: See :class:`BaseCalibration`.
-        init_cfg: Initialisation config of MMEngine.
+        kwargs: Further arguments of :class:`BaseCalibration`.
     """
 
     def __init__(
         self,
         num_classes: int,
         in_channels: int = 3,
-        black_box_classes: int = 0,
         encoder_weights: str | None = None,
         dropout: float = 0.1,
-        symmetric: bool = False,
-        init_cfg: dict | list | None = None,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(num_classes, black_box_classes, symmetric, init_cfg)
+        super().__init__(num_classes, **kwargs)
         at_least(1, in_channels=in_channels)
-        inputs = in_channels + black_box_classes
+        inputs = in_channels + self.black_box_classes
         pretrained = None
         if encoder_weights is not None:
             if inputs != 3:

@@ -1,7 +1,7 @@
 """The paper's F on top of a black box."""
 
-from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 from mmseg.registry import MODELS
 from torch import Tensor, nn
@@ -17,42 +17,29 @@ class ConvCalibration(BaseCalibration):
     Args:
         num_classes: Number of classes, K.
         in_channels: Channels of the image.
-        black_box_classes: Classes of the black box, 0 without one.
         channels: Channels of every block.
         num_blocks: Blocks of 3x3 convolution, norm, leaky ReLU, dropout.
         norm_cfg: Normalisation, or None for none.
         dropout: Dropout probability.
-        symmetric: See :class:`BaseCalibration`.
-        residual: Likewise.
-        class_map: Likewise.
-        init_cfg: Initialisation config of MMEngine.
+        kwargs: Further arguments of :class:`BaseCalibration`.
     """
 
     def __init__(
         self,
         num_classes: int,
         in_channels: int = 3,
-        black_box_classes: int = 0,
         channels: int = 64,
         num_blocks: int = 5,
         norm_cfg: dict | None = {'type': 'BN'},  # noqa: B006
         dropout: float = 0.1,
-        symmetric: bool = False,
-        residual: bool = False,
-        class_map: Sequence[int] | None = None,
-        init_cfg: dict | list | None = None,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(
-            num_classes,
-            black_box_classes,
-            symmetric,
-            residual,
-            class_map,
-            init_cfg,
-        )
+        super().__init__(num_classes, **kwargs)
         at_least(1, in_channels=in_channels, channels=channels)
         at_least(1, num_blocks=num_blocks)
-        widths = [in_channels + black_box_classes] + [channels] * num_blocks
+        widths = [in_channels + self.black_box_classes] + [
+            channels
+        ] * num_blocks
         blocks = [
             conv_block(before, after, norm_cfg, dropout)
             for before, after in pairwise(widths)

@@ -4,32 +4,26 @@ from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
-from mmengine.model import BaseModule
 from mmseg.registry import MODELS
 from mmseg.structures import SegDataSample
 from torch import Tensor
 
 from ...structures import ClassFlips
 from ...utils.errors import UserError
+from .base import FixedCalibration
 
 
 @MODELS.register_module()
-class FlippedDecision(BaseModule):
+class FlippedDecision(FixedCalibration):
     """In place of F: the black box's decision, with the known class flips.
 
     What a model would predict that knows the flip table and nothing better
     than its black box: the bound for everything on top of that black box.
     The table is the one that the data set gives to its images.
 
-    Args:
-        num_classes: Number of classes K, twins included.
-        black_box_classes: Classes of the black box, the first of the K.
+    The black box's classes are the first of the K. Arguments as in
+    :class:`FixedCalibration`.
     """
-
-    def __init__(self, num_classes: int, black_box_classes: int) -> None:
-        super().__init__()
-        self.num_classes = num_classes
-        self.black_box_classes = black_box_classes
 
     def forward(
         self,

@@ -1,37 +1,29 @@
 """The known label distribution in place of a calibration net."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
-from mmengine.model import BaseModule
 from mmseg.registry import MODELS
 from mmseg.structures import SegDataSample
 from torch import Tensor
 
 from ...structures import label_distribution, to_input
-from ...utils.checks import at_least
 from ...utils.errors import UserError
+from .base import FixedCalibration
 
 
 @MODELS.register_module()
-class KnownDistribution(BaseModule):
+class KnownDistribution(FixedCalibration):
     """The true label distribution in place of F: the ground-truth control.
 
     Args:
-        num_classes: Number of classes, K.
-        black_box_classes: Accepted for the sake of a common interface.
         ignore_index: Id of unlabelled pixels.
+        kwargs: Arguments of :class:`FixedCalibration`.
     """
 
-    def __init__(
-        self,
-        num_classes: int,
-        black_box_classes: int = 0,
-        ignore_index: int = 255,
-    ) -> None:
-        super().__init__()
-        at_least(2, num_classes=num_classes)
-        self.num_classes = num_classes
+    def __init__(self, ignore_index: int = 255, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
         self.ignore_index = ignore_index
 
     def forward(

@@ -1,6 +1,6 @@
 """Any of MMSeg's models as F."""
 
-from collections.abc import Sequence
+from typing import Any
 
 import torch.nn.functional as F
 from mmseg.models.backbones import UNet
@@ -25,11 +25,7 @@ class MMSegCalibration(BaseCalibration):
         backbone: Config of the backbone.
         decode_head: Config of the decode head.
         neck: Config of a neck in between.
-        black_box_classes: Classes of the black box, 0 without one.
-        symmetric: See :class:`BaseCalibration`.
-        residual: Likewise.
-        class_map: Likewise.
-        init_cfg: Initialisation config of MMEngine.
+        kwargs: Further arguments of :class:`BaseCalibration`.
     """
 
     def __init__(
@@ -38,20 +34,9 @@ class MMSegCalibration(BaseCalibration):
         backbone: dict,
         decode_head: dict,
         neck: dict | None = None,
-        black_box_classes: int = 0,
-        symmetric: bool = False,
-        residual: bool = False,
-        class_map: Sequence[int] | None = None,
-        init_cfg: dict | list | None = None,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(
-            num_classes,
-            black_box_classes,
-            symmetric,
-            residual,
-            class_map,
-            init_cfg,
-        )
+        super().__init__(num_classes, **kwargs)
         self.backbone = MODELS.build(backbone)
         self.neck = None if neck is None else MODELS.build(neck)
         head = MODELS.build({'num_classes': num_classes, **decode_head})

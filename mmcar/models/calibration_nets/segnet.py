@@ -1,6 +1,7 @@
 """The paper's F for LIDC."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch.nn.functional as F
 from mmseg.registry import MODELS
@@ -17,43 +18,28 @@ class SegNetCalibration(BaseCalibration):
     Args:
         num_classes: Number of classes, K.
         in_channels: Channels of the image.
-        black_box_classes: Classes of the black box, 0 without one.
         base_channels: Channels of the first stage, doubled per stage up to
             eightfold.
         stage_convs: Convolutions of each stage; VGG-16's by default.
         norm_cfg: Normalisation, or None for none.
         dropout: Dropout probability.
-        symmetric: See :class:`BaseCalibration`.
-        residual: Likewise.
-        class_map: Likewise.
-        init_cfg: Initialisation config of MMEngine.
+        kwargs: Further arguments of :class:`BaseCalibration`.
     """
 
     def __init__(
         self,
         num_classes: int,
         in_channels: int = 3,
-        black_box_classes: int = 0,
         base_channels: int = 64,
         stage_convs: Sequence[int] = (2, 2, 3, 3, 3),
         norm_cfg: dict | None = {'type': 'BN'},  # noqa: B006
         dropout: float = 0.1,
-        symmetric: bool = False,
-        residual: bool = False,
-        class_map: Sequence[int] | None = None,
-        init_cfg: dict | list | None = None,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(
-            num_classes,
-            black_box_classes,
-            symmetric,
-            residual,
-            class_map,
-            init_cfg,
-        )
+        super().__init__(num_classes, **kwargs)
         at_least(1, in_channels=in_channels, base_channels=base_channels)
         self.down, self.up = nn.ModuleList(), nn.ModuleList()
-        before = in_channels + black_box_classes
+        before = in_channels + self.black_box_classes
         for stage, convs in enumerate(stage_convs):
             at_least(1, stage_convs=convs)
             width = base_channels * 2 ** min(stage, 3)

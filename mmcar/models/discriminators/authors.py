@@ -1,5 +1,7 @@
 """The discriminator of the authors' published code."""
 
+from typing import Any
+
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
@@ -20,24 +22,20 @@ class AuthorsDiscriminator(BaseDiscriminator):
     Args:
         num_classes: Number of classes, K.
         in_channels: Channels of the image, C.
-        base_channels: Channels of the first convolution.
         depth: Number of convolutions that halve the size.
         image_size: Height and width of the images.
-        init_cfg: Initialisation config of MMEngine.
+        kwargs: Further arguments of :class:`BaseDiscriminator`.
     """
 
     def __init__(
         self,
         num_classes: int,
         in_channels: int = 3,
-        base_channels: int = 64,
         depth: int = 3,
         image_size: tuple[int, int] = (128, 128),
-        init_cfg: dict | list | None = None,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(
-            num_classes, in_channels, base_channels, depth, init_cfg
-        )
+        super().__init__(num_classes, in_channels, depth=depth, **kwargs)
         # As one convolution over both would start; it is written as two.
         bound = (9 * (in_channels + num_classes)) ** -0.5
         for conv in (self.conv_image, self.conv_label):

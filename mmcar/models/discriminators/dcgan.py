@@ -1,5 +1,7 @@
 """The paper's discriminator."""
 
+from typing import Any
+
 import torch.nn.functional as F
 from mmseg.registry import MODELS
 from torch import Tensor, nn
@@ -16,17 +18,8 @@ class DCGANDiscriminator(BaseDiscriminator):
     :class:`BaseDiscriminator`.
     """
 
-    def __init__(
-        self,
-        num_classes: int,
-        in_channels: int = 3,
-        base_channels: int = 64,
-        depth: int = 4,
-        init_cfg: dict | list | None = None,
-    ) -> None:
-        super().__init__(
-            num_classes, in_channels, base_channels, depth, init_cfg
-        )
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self.logit = nn.Conv2d(self.out_channels, 1, 4)
 
     def classify(self, features: Tensor) -> Tensor:

@@ -1,5 +1,7 @@
 """A discriminator of overlapping patches."""
 
+from typing import Any
+
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
@@ -13,14 +15,10 @@ class PatchDiscriminator(BaseDiscriminator):
     def __init__(
         self,
         num_classes: int,
-        in_channels: int = 3,
-        base_channels: int = 64,
         depth: int = 3,
-        init_cfg: dict | list | None = None,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(
-            num_classes, in_channels, base_channels, depth, init_cfg
-        )
+        super().__init__(num_classes, depth=depth, **kwargs)
         self.logit = nn.Conv2d(self.out_channels, 1, 3, padding=1)
 
     def classify(self, features: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """The generator of the authors' published code, smaller than the paper's."""
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -75,8 +75,7 @@ class AuthorsUNet(BaseGenerator):
         noise_size: Length of the noise.
         base_channels: Channels of the first level, doubled per level.
         dropout: Dropout probability in every block.
-        temperature: Divides the logits.
-        init_cfg: Initialisation config of MMEngine.
+        kwargs: Further arguments of :class:`BaseGenerator`.
     """
 
     def __init__(
@@ -86,14 +85,13 @@ class AuthorsUNet(BaseGenerator):
         noise_size: int = 8,
         base_channels: int = 32,
         dropout: float = 0.1,
-        temperature: float = 1.0,
-        init_cfg: dict | list | None = None,
+        **kwargs: Any,
     ) -> None:
         at_least(2, num_classes=num_classes)
         at_least(1, in_channels=in_channels, base_channels=base_channels)
         if not 0 <= dropout < 1:
             raise UserError(f'dropout={dropout!r}: expected 0 <= dropout < 1')
-        super().__init__(noise_size, temperature, init_cfg)
+        super().__init__(noise_size, **kwargs)
         self.num_classes = num_classes
         a, b, c, d = (base_channels * factor for factor in (1, 2, 4, 8))
         widths = [in_channels + num_classes, a, b, c, d]

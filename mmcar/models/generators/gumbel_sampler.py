@@ -3,6 +3,7 @@
 from mmseg.registry import MODELS
 from torch import Tensor
 
+from ..class_argmax import gains_by_tiles
 from ..gumbel import SharedGumbel
 from ..gumbel_argmax import gumbel_labels
 from .base import BaseGenerator
@@ -58,6 +59,6 @@ class GumbelSampler(BaseGenerator):
 
     def sample_labels(self, features: Tensor, z: Tensor) -> Tensor:
         """Return label maps (s, B, H, W): the argmax of `decode`."""
-        if features.device.type != 'cpu':  # the short way looks at values
-            return super().sample_labels(features, z)
-        return gumbel_labels(self.gumbel, features, z)
+        if gains_by_tiles(features.device):
+            return gumbel_labels(self.gumbel, features, z)
+        return super().sample_labels(features, z)

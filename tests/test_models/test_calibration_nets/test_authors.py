@@ -136,3 +136,11 @@ def test_vgg_encoder_takes_weights_with_the_names_of_torchvision(tmp_path):
 def test_vgg_refuses_weights_that_do_not_fit():
     with pytest.raises(ValueError, match='F sees 5'):
         VGGCalibration(2, black_box_classes=2, encoder_weights='vgg.pth')
+
+
+@pytest.mark.parametrize('net', [AuthorsConvCalibration, VGGCalibration])
+def test_init_cfg_reaches_the_module(net):
+    given = dict(type='Normal', layer='Conv2d', std=0.01)
+    built = net(num_classes=2, init_cfg=given)
+    assert built.init_cfg == given
+    assert built.start is None
