@@ -81,7 +81,21 @@ def set_metrics(cfg: Config, names: list[str], count: int | None) -> None:
             }
             for metric in metrics
         ]
-    cfg.test_evaluator = metric_configs(names, count or drawn, metrics)
+    floods = flood_measure(cfg)
+    cfg.test_evaluator = metric_configs(
+        names, count or drawn, [*floods, *metrics]
+    )
+
+
+def flood_measure(cfg: Config) -> list[dict]:
+    """What flood-rate compares with, if the config has a training set."""
+    dataset = (cfg.get('train_dataloader') or {}).get('dataset')
+    if dataset is None:
+        return []
+    # Labels as the test images have them, without augmentation.
+    pipeline = cfg.test_dataloader.dataset.pipeline
+    dataset = dict(dataset, pipeline=pipeline, test_mode=True)
+    return [dict(type='FloodMetric', train_dataset=dataset)]
 
 
 def apply_arguments(cfg: Config, args: argparse.Namespace) -> None:

@@ -8,10 +8,12 @@ from mmengine.registry import FUNCTIONS, Registry
 from mmseg import registry as registries
 
 LOADERS = ('train_dataloader', 'val_dataloader', 'test_dataloader')
+_WITH_DATA = (*LOADERS, 'tta_pipeline', 'val_evaluator', 'test_evaluator')
 # Keys below which another registry is asked, by that of the parent.
 _BELOW = {
     'dataset': registries.DATASETS,
     'datasets': registries.DATASETS,
+    'train_dataset': registries.DATASETS,
     'pipeline': registries.TRANSFORMS,
     'transforms': registries.TRANSFORMS,
     'sampler': registries.DATA_SAMPLERS,
@@ -114,8 +116,8 @@ def parts_of(cfg: Mapping) -> Iterator[Part]:
 def _parts(path: str, value: Any, registry: Registry | None) -> Iterator[Part]:
     if isinstance(value, Mapping):
         yield Part(path, value, registry)
-        in_loader = path.startswith((*LOADERS, 'tta_pipeline'))
-        switch = {**_ELSEWHERE, **(_BELOW if in_loader else {})}
+        has_data = path.startswith(_WITH_DATA)
+        switch = {**_ELSEWHERE, **(_BELOW if has_data else {})}
         if str(value.get('type')) == 'Albu':  # its transforms are another's
             switch['transforms'] = None
         for key, child in value.items():

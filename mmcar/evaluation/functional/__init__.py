@@ -16,6 +16,7 @@ from .energy import (
     energy_distance_terms,
     generalized_energy_distance,
 )
+from .floods import class_shares, floods, largest_shares
 from .hypotheses import (
     FlipState,
     Hypothesis,
@@ -42,6 +43,7 @@ __all__ = [
     'band_depth',
     'best_match_iou',
     'brier_score',
+    'class_shares',
     'contour_boxplot',
     'decision_iou',
     'describe_changes',
@@ -54,8 +56,10 @@ __all__ = [
     'flip_observations',
     'flip_offsets',
     'flip_probability_sums',
+    'floods',
     'generalized_energy_distance',
     'hungarian_matched_iou',
+    'largest_shares',
     'negative_log_likelihood',
     'pairwise_iou',
     'sample_diversity',

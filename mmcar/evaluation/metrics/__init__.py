@@ -3,6 +3,7 @@
 from .black_box_metric import BlackBoxIoUMetric
 from .calibration_metric import CalibrationMetric
 from .class_flip_metric import FlipMetric
+from .flood_metric import FloodMetric
 from .ged_metric import GEDMetric
 from .hm_iou_metric import HMIoUMetric
 from .image_metric import ImageMetric
@@ -15,6 +16,7 @@ __all__ = [
     'CalibrationMetric',
     'FiniteIoUMetric',
     'FlipMetric',
+    'FloodMetric',
     'GEDMetric',
     'HMIoUMetric',
     'ImageMetric',

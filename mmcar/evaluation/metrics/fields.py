@@ -49,6 +49,15 @@ def samples_of(data_sample: dict) -> Tensor:
     return data_sample['pred_samples']['data']
 
 
+def check_drawn(available: int, number: int) -> None:
+    """Refuse to score more samples than were drawn."""
+    if number > available:
+        raise UserError(
+            f'num_samples={number} but the model drew {available} per image; '
+            'raise num_samples in the test_cfg of the model'
+        )
+
+
 def shared(data_sample: dict, key: Hashable, make: Callable[[], Any]) -> Any:
     """Compute once what several metrics need of an image.
 

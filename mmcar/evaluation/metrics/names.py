@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from mmseg.registry import METRICS
 
 from ...utils.errors import UserError
+from .sample_metric import SampleMetric
 
 _STOCK = ('mIoU', 'mDice', 'mFscore')
 _SHORT = {
@@ -20,6 +21,7 @@ _SHORT = {
     'NLL': 'CalibrationMetric',
     'offset': 'CalibrationMetric',
     'flips': 'FlipMetric',
+    'flood-rate': 'FloodMetric',
     'black-box-mIoU': 'BlackBoxIoUMetric',
     **dict.fromkeys(_STOCK, 'FiniteIoUMetric'),
 }
@@ -86,7 +88,7 @@ def _complete(
 ) -> dict:
     """Add the sample count where it belongs; refuse what cannot be built."""
     parameters = inspect.signature(metric).parameters
-    if 'num_samples' in parameters:
+    if 'num_samples' in parameters or issubclass(metric, SampleMetric):
         config.setdefault('num_samples', num_samples)
     missing = [
         p.name

@@ -11,6 +11,7 @@ from ..functional.iou import ClassIoU, joint_class_ious
 from .conventions import Conventions
 from .fields import (
     base_label_of,
+    check_drawn,
     image_name,
     labels_of,
     samples_of,
@@ -113,10 +114,6 @@ def _first_samples(table: ClassIoU, number: int, num_labels: int) -> ClassIoU:
         num_labels: A.
     """
     available = table.iou.shape[1] - num_labels
-    if number > available:
-        raise UserError(
-            f'num_samples={number} but the model drew {available} per image; '
-            'raise num_samples in the test_cfg of the model'
-        )
+    check_drawn(available, number)
     keep = [*range(number), *range(available, available + num_labels)]
     return table.part(keep, keep)

@@ -1,0 +1,94 @@
+"""How often a sample floods the picture."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from mmengine.logging import print_log
+from mmseg.registry import DATASETS, METRICS
+from torch import Tensor
+
+from ...structures import ClassFlips
+from ...utils.errors import UserError
+from ..functional.floods import floods, largest_shares
+from .fields import check_drawn, labels_of, samples_of
+from .sample_metric import SampleMetric
+
+
+@METRICS.register_module()
+class FloodMetric(SampleMetric):
+    """Share of samples in which a class is larger than anybody drew it.
+
+    ``flood_rate_n``, smaller is better. A class floods a sample where it
+    covers a larger share of the image than in any annotation of the training
+    set. Two classes are background and foreground, of which the second
+    counts.
+
+    Args:
+        train_dataset: Config of the training set, with the pipeline of the
+            test images; all its labels are read once, at the first image.
+        largest: The largest share of each class in it, if it is known.
+        kwargs: Arguments of :class:`SampleMetric`.
+    """
+
+    title = 'flood_rate'
+
+    def __init__(
+        self,
+        train_dataset: dict | None = None,
+        largest: Sequence[float] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if (train_dataset is None) == (largest is None):
+            raise UserError(
+                'FloodMetric: expected either train_dataset, the data set '
+                'whose annotations are the measure, or largest, the largest '
+                'share of each class in them'
+            )
+        self._train_dataset = train_dataset
+        self._given = largest
+        self._largest: Tensor | None = None
+
+    @property
+    def largest(self) -> Tensor:
+        """The largest share (K,) of each class in the training set."""
+        if self._largest is None:
+            number = self.conventions.num_classes
+            if self._given is not None:
+                if len(self._given) != number:
+                    raise UserError(
+                        f'FloodMetric: largest={list(self._given)} for '
+                        f'{number} classes; expected one share each'
+                    )
+                self._largest = torch.tensor(self._given).double()
+            else:
+                self._largest = self._read(number)
+        return self._largest
+
+    def _read(self, num_classes: int) -> Tensor:
+        dataset = DATASETS.build(self._train_dataset)
+        print_log(
+            f'flood_rate: reading {len(dataset)} annotated training images.',
+            logger='current',
+        )
+        flips = ClassFlips.parse(
+            (dataset.metainfo or {}).get('class_flips'), num_classes
+        )
+        return largest_shares(_annotations(dataset), num_classes, flips)
+
+    def score(self, data_sample: dict) -> dict[str, float]:
+        """Flood rate of one image for every sample count."""
+        samples = samples_of(data_sample)
+        check_drawn(len(samples), max(self.num_samples))
+        flooded = floods(samples, self.largest, self.conventions.classes)
+        return {
+            f'flood_rate_{n}': flooded[:n].double().mean().item()
+            for n in self.num_samples
+        }
+
+
+def _annotations(dataset: Any) -> Iterator[Tensor]:
+    """All labels (A, H, W) of each image."""
+    for i in range(len(dataset)):
+        yield labels_of(dataset[i]['data_samples'].to_dict())

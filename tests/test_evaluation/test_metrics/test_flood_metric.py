@@ -1,0 +1,83 @@
+import pytest
+import torch
+from mmengine.structures import PixelData
+from mmseg.registry import DATASETS, METRICS
+from mmseg.structures import SegDataSample
+
+from mmcar.utils.errors import UserError
+
+from ..predicted import FLIPS, evaluator
+
+
+@DATASETS.register_module()
+class ThreeAnnotatedImages:
+    """Labels whose class 1 covers 1, 2 and 3 of ten pixels."""
+
+    def __init__(self, class_flips=None):
+        self.metainfo = {'class_flips': class_flips}
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, i):
+        labels = torch.zeros(2, 2, 5, dtype=torch.uint8)
+        labels[1, 0, : i + 1] = 1
+        sample = SegDataSample()
+        sample.set_data({'gt_sem_segs': PixelData(data=labels)})
+        return {'inputs': None, 'data_samples': sample}
+
+
+def predicted(*pixels):
+    """An image whose samples give class 1 so many of ten pixels."""
+    sample = SegDataSample(metainfo={'img_path': 'images/0.png'})
+    maps = torch.zeros(len(pixels), 10, dtype=torch.uint8)
+    for label_map, number in zip(maps, pixels, strict=True):
+        label_map[:number] = 1
+    sample.pred_samples = PixelData(data=maps.view(-1, 2, 5))
+    sample.gt_sem_segs = PixelData(data=maps[:1].view(-1, 2, 5))
+    return sample
+
+
+def rates(config, *images, **kwargs):
+    run = evaluator({'type': 'FloodMetric', **config}, **kwargs)
+    run.process(images)
+    return run.evaluate(len(images))
+
+
+@pytest.mark.parametrize(
+    'measure',
+    [
+        {'train_dataset': {'type': 'ThreeAnnotatedImages'}},
+        {'largest': (1.0, 0.3)},
+    ],
+)
+def test_share_of_samples_larger_than_any_annotation(measure):
+    images = predicted(0, 3, 4, 10), predicted(3, 3, 3, 3)
+    scores = rates({'num_samples': (2, 4), **measure}, *images)
+    assert scores['flood_rate_2'] == 0
+    assert scores['flood_rate_4'] == 0.25
+    assert scores['flood_rate_4_left_out'] == 0
+
+
+def test_background_does_not_count_unless_asked_for():
+    measure = {'largest': (0.9, 1.0), 'num_samples': 2}
+    assert rates(measure, predicted(0, 5))['flood_rate_2'] == 0
+    measure['classes'] = (0, 1)
+    assert rates(measure, predicted(0, 5))['flood_rate_2'] == 0.5
+
+
+def test_twins_of_the_training_set_count_as_their_class():
+    dataset = {'type': 'ThreeAnnotatedImages', 'class_flips': FLIPS}
+    metric = METRICS.build({'type': 'FloodMetric', 'train_dataset': dataset})
+    metric.dataset_meta = {'classes': 'abcd'}
+    assert metric.largest.tolist() == [1, 0.3, 1, 0.3]
+
+
+def test_wrong_arguments_are_refused():
+    for given in ({}, {'largest': (1,), 'train_dataset': {}}):
+        with pytest.raises(UserError, match='either train_dataset'):
+            METRICS.build({'type': 'FloodMetric', **given})
+    with pytest.raises(UserError, match='for 2 classes'):
+        rates({'largest': (1, 1, 1)}, predicted(*range(10), *range(6)))
+    with pytest.raises(UserError, match='model drew 3'):
+        rates({'largest': (1, 1)}, predicted(1, 2, 3))
