@@ -18,12 +18,35 @@ from ..utils.precision import full_precision
 
 # Beyond, float32 rounds the normal cdf to 0 or 1 and the quantile to infinity.
 _TAIL = 12.0
+# Below any log-probability by more than two Gumbel numbers can differ.
+_NEVER = -1e4
 
 
 def gumbel_from_normal(normal: Tensor) -> Tensor:
     """Turn standard normal into standard Gumbel values, tails included."""
     normal = normal.clamp(-_TAIL, _TAIL)
     return -torch.log(-torch.special.log_ndtr(normal))
+
+
+def drop_unlikely(log_probs: Tensor, floor: float) -> Tensor:
+    """Leave out classes that are hardly possible.
+
+    Where whole regions share a number, what is unlikely everywhere happens
+    everywhere at once: a sample in a hundred floods the picture. Without
+    these classes it does not, and their probability goes to the others of
+    the pixel in proportion: the frequency of a class differs from F by less
+    than ``floor`` for each class that is left out.
+
+    Args:
+        log_probs: log F (B, K, H, W).
+        floor: Probability below which a class is left out; less than 1 / K.
+
+    Returns:
+        (B, K, H, W).
+    """
+    if not floor:
+        return log_probs
+    return log_probs.masked_fill(log_probs < math.log(floor), _NEVER)
 
 
 @MODELS.register_module()
@@ -41,6 +64,8 @@ class SharedGumbel(nn.Module):
             added to the correlation of the rest: 0 for distant regions that
             vary independently, towards 1 for regions that mostly grow and
             shrink together.
+        floor: Classes below this probability at a pixel are not drawn there,
+            see `drop_unlikely`.
     """
 
     def __init__(
@@ -49,6 +74,7 @@ class SharedGumbel(nn.Module):
         correlation_length: float | None = None,
         num_features: int = 32,
         common: float = 0.0,
+        floor: float = 0.0,
     ) -> None:
         super().__init__()
         at_least(2, num_classes=num_classes)
@@ -64,8 +90,14 @@ class SharedGumbel(nn.Module):
             raise UserError(
                 f'common={common!r} without a field: set correlation_length'
             )
+        if not 0 <= floor < 1 / num_classes:
+            raise UserError(
+                f'floor={floor!r}: expected 0 <= floor < 1 / {num_classes}, '
+                'so that a class is left at every pixel'
+            )
         self.num_classes = num_classes
         self.common = common
+        self.floor = floor
         self.noise_size = num_classes
         frequencies = None
         if correlation_length is not None:
@@ -90,6 +122,10 @@ class SharedGumbel(nn.Module):
         """
         whole = slice(0, size[0]), slice(0, size[1])
         return gumbel_from_normal(self.normal(z, whole))
+
+    def likely(self, log_probs: Tensor) -> Tensor:
+        """Log F (B, K, H, W) as samples are drawn from it."""
+        return drop_unlikely(log_probs, self.floor)
 
     def normal(self, z: Tensor, tile: tuple[slice, slice]) -> Tensor:
         """The normal values behind the noise of some rows and columns.

@@ -3,7 +3,11 @@ import torch
 from mmseg.registry import MODELS
 from scipy import stats
 
-from mmcar.models.gumbel import SharedGumbel, gumbel_from_normal
+from mmcar.models.gumbel import (
+    SharedGumbel,
+    drop_unlikely,
+    gumbel_from_normal,
+)
 
 WHOLE = slice(0, 64), slice(0, 64)
 
@@ -95,6 +99,14 @@ def test_nothing_to_train_or_store():
     assert not gumbel.state_dict()
 
 
+def test_unlikely_classes_are_left_out_and_nothing_else():
+    probs = torch.tensor([0.01, 0.02, 0.03, 0.94]).view(1, 4, 1, 1)
+    log_probs = probs.log()
+    assert drop_unlikely(log_probs, 0.0) is log_probs
+    kept = drop_unlikely(log_probs, 0.02).flatten().exp()
+    assert kept.tolist() == [0, *log_probs.flatten().exp().tolist()[1:]]
+
+
 @pytest.mark.parametrize(
     ('kwargs', 'message'),
     [
@@ -106,6 +118,8 @@ def test_nothing_to_train_or_store():
             {'num_classes': 2, 'correlation_length': 4, 'common': 1.0},
             'common=1.0',
         ),
+        ({'num_classes': 2, 'floor': 0.5}, 'floor=0.5'),
+        ({'num_classes': 2, 'floor': -0.1}, 'floor=-0.1'),
     ],
 )
 def test_refuses(kwargs, message):

@@ -23,6 +23,9 @@ class GumbelSampler(BaseGenerator):
             correlation length in pixels of a smooth field.
         num_features: Waves that make up a field.
         common: Share of a field's variance that all pixels have in common.
+        floor: Classes below this probability at a pixel are not drawn there:
+            no sample floods the picture with what F holds for hardly
+            possible. Frequencies differ from F by less than it per class.
         temperature: 0 gives one-hot maps; above, a softmax around the same
             argmax, whose *mean* is F only in the limit.
         init_cfg: Initialisation config of MMEngine.
@@ -34,11 +37,12 @@ class GumbelSampler(BaseGenerator):
         correlation_length: float | None = None,
         num_features: int = 32,
         common: float = 0.0,
+        floor: float = 0.0,
         temperature: float = 0.0,
         init_cfg: dict | list | None = None,
     ) -> None:
         gumbel = SharedGumbel(
-            num_classes, correlation_length, num_features, common
+            num_classes, correlation_length, num_features, common, floor
         )
         super().__init__(gumbel.noise_size, temperature, init_cfg)
         self.num_classes = num_classes
@@ -50,8 +54,8 @@ class GumbelSampler(BaseGenerator):
         return True
 
     def encode(self, image: Tensor, log_probs: Tensor) -> Tensor:
-        """Return ``log_probs`` (B, K, H, W): there is nothing to encode."""
-        return log_probs
+        """Return the ``log_probs`` (B, K, H, W) of what can be drawn."""
+        return self.gumbel.likely(log_probs)
 
     def decode(self, features: Tensor, z: Tensor) -> Tensor:
         """Return perturbed log-probabilities (s, B, K, H, W)."""

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from mmcv.cnn import ConvModule, build_norm_layer
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
@@ -25,8 +24,7 @@ from .folded_decoder import (
     fold_skip,
     run_block,
 )
-
-_SLOPE = 0.2
+from .unet_blocks import SLOPE, UpBlock, down_block
 
 
 class UNetFeatures(NamedTuple):
@@ -47,89 +45,6 @@ class UNetFeatures(NamedTuple):
     mean: Tensor | None = None
     logvar: Tensor | None = None
     folded: list[Tensor] | None = None
-
-
-class UpBlock(nn.Module):
-    """Upsample, merge with a skip connection, scale and shift by noise.
-
-    The convolution over [upsampled, skip] is written as the sum of two, so
-    that the part of the skip runs once per image instead of per sample.
-    """
-
-    def __init__(
-        self,
-        in_channels: int,
-        skip_channels: int,
-        out_channels: int,
-        noise_size: int,
-        norm_cfg: dict | None,
-        dropout: float,
-        film: str,
-        upsample: str,
-    ) -> None:
-        super().__init__()
-        self.resize = upsample == 'resize'
-        if self.resize:
-            self.up = nn.Conv2d(in_channels, out_channels, 1)
-        else:
-            self.up = nn.ConvTranspose2d(in_channels, out_channels, 2, 2)
-        self.conv = nn.Conv2d(
-            out_channels, out_channels, 3, padding=1, bias=False
-        )
-        self.conv_skip = nn.Conv2d(
-            skip_channels, out_channels, 3, padding=1, bias=norm_cfg is None
-        )
-        self.norm = nn.Identity()
-        if norm_cfg is not None:
-            self.norm = build_norm_layer(norm_cfg, out_channels)[1]
-        # Two linear layers in one: scale and shift.
-        self.film = nn.Linear(noise_size, 2 * out_channels)
-        self.scale_offset = 1.0 if film == 'residual' else 0.0
-        self.dropout = dropout
-        self._init_convs()
-
-    def _init_convs(self) -> None:
-        """Keep the variance of features; noise fades without it or norm."""
-        nn.init.normal_(self.up.weight, std=self.up.in_channels**-0.5)
-        for conv in (self.conv, self.conv_skip):
-            nn.init.kaiming_normal_(conv.weight, a=_SLOPE)
-            conv.weight.data.mul_(0.5**0.5)  # the two are added
-
-    def merge(self, x: Tensor, skip: Tensor) -> Tensor:
-        """Upsample and add the convolved skip connection.
-
-        Args:
-            x: Features (s * B, C, h, w) of the block before.
-            skip: ``conv_skip`` of the skip connection (B, C', h', w').
-
-        Returns:
-            Normalised features (s, B, C', h', w').
-        """
-        x, size = self.up(x), skip.shape[-2:]
-        if self.resize:
-            x = F.interpolate(x, size, mode='bilinear', align_corners=False)
-        else:
-            x = x[..., : size[0], : size[1]]  # odd sizes
-        groups = (-1, *skip.shape)  # len(skip) would be a constant in a trace
-        x = self.conv(x).reshape(groups) + skip
-        return self.norm(x.flatten(0, 1)).reshape(groups)
-
-    def modulate(self, x: Tensor, z: Tensor) -> Tensor:
-        """Let the noise in.
-
-        Args:
-            x: Features (s or 1, B, C, h, w).
-            z: Noise (s, B, d).
-
-        Returns:
-            Features (s * B, C, h, w).
-        """
-        scale, shift = self.film(z)[..., None, None].chunk(2, dim=2)
-        x = (x * (scale + self.scale_offset)).add_(shift)
-        x = F.leaky_relu(x, _SLOPE, inplace=True)
-        if self.training and self.dropout > 0:
-            x = F.dropout(x, self.dropout)
-        return x.flatten(0, 1)
 
 
 @MODELS.register_module()
@@ -196,7 +111,7 @@ class RefinementUNet(BaseGenerator):
         inputs = in_channels + num_classes
         widths = [base_channels * 2**level for level in range(depth)]
         self.down = nn.ModuleList(
-            _down_block(i, o, norm_cfg, dropout)
+            down_block(i, o, norm_cfg, dropout)
             for i, o in zip([inputs, *widths[:-1]], widths, strict=True)
         )
         # From the deepest level up; the last skip connection is the input.
@@ -265,6 +180,8 @@ class RefinementUNet(BaseGenerator):
             for block, level in zip(self.up, levels[::-1], strict=True)
         ]
         base = self.up[0].merge(bottom, skips[0])[0]
+        if self.gumbel is not None:
+            log_probs = self.gumbel.likely(log_probs)
         features = UNetFeatures(log_probs, base, skips[1:])
         return self._fold(features), bottom
 
@@ -312,7 +229,7 @@ class RefinementUNet(BaseGenerator):
                 scale, shift = block.film(noise).chunk(2)
                 scale = scale + block.scale_offset
                 x = run_block(linear, x, skip[b : b + 1], scale, shift)
-                x = F.leaky_relu_(x, _SLOPE)
+                x = F.leaky_relu_(x, SLOPE)
             pixels = x[0].permute(1, 2, 0).flatten(0, 1)  # (H * W, C)
             out = logits[s, b].flatten(1)
             torch.mm(to_classes, pixels.T, out=out)
@@ -326,18 +243,3 @@ class RefinementUNet(BaseGenerator):
     def _latent(self, features: UNetFeatures, z: Tensor) -> Tensor:
         """Return what scales and shifts features (s, B, d): the noise."""
         return z
-
-
-def _down_block(
-    in_channels: int, out_channels: int, norm_cfg: dict | None, dropout: float
-) -> nn.Sequential:
-    block = ConvModule(
-        in_channels,
-        out_channels,
-        3,
-        stride=2,
-        padding=1,
-        norm_cfg=norm_cfg,
-        act_cfg={'type': 'LeakyReLU', 'negative_slope': _SLOPE},
-    )
-    return nn.Sequential(block, nn.Dropout(dropout))

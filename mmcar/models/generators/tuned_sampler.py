@@ -59,4 +59,4 @@ class TunedSampler(GumbelSampler):
     def encode(self, image: Tensor, log_probs: Tensor | None) -> Tensor:
         """Return the net's log-probabilities (B, K, H, W), whatever F's."""
         logits = self.net(image).float() / self.net_temperature
-        return logits.log_softmax(dim=1)
+        return self.gumbel.likely(logits.log_softmax(dim=1))

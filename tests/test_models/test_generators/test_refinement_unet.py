@@ -5,7 +5,7 @@ from mmseg.registry import MODELS
 from torch import nn
 
 from mmcar.models import LatentUNet, RefinementUNet
-from mmcar.models.generators.refinement_unet import UpBlock
+from mmcar.models.generators.unet_blocks import UpBlock
 
 VARIANTS = {
     'paper': {},

@@ -1,0 +1,106 @@
+"""The blocks of the paper's generator."""
+
+import torch.nn.functional as F
+from mmcv.cnn import ConvModule, build_norm_layer
+from torch import Tensor, nn
+
+SLOPE = 0.2
+
+
+class UpBlock(nn.Module):
+    """Upsample, merge with a skip connection, scale and shift by noise.
+
+    The convolution over [upsampled, skip] is written as the sum of two, so
+    that the part of the skip runs once per image instead of per sample.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        skip_channels: int,
+        out_channels: int,
+        noise_size: int,
+        norm_cfg: dict | None,
+        dropout: float,
+        film: str,
+        upsample: str,
+    ) -> None:
+        super().__init__()
+        self.resize = upsample == 'resize'
+        if self.resize:
+            self.up = nn.Conv2d(in_channels, out_channels, 1)
+        else:
+            self.up = nn.ConvTranspose2d(in_channels, out_channels, 2, 2)
+        self.conv = nn.Conv2d(
+            out_channels, out_channels, 3, padding=1, bias=False
+        )
+        self.conv_skip = nn.Conv2d(
+            skip_channels, out_channels, 3, padding=1, bias=norm_cfg is None
+        )
+        self.norm = nn.Identity()
+        if norm_cfg is not None:
+            self.norm = build_norm_layer(norm_cfg, out_channels)[1]
+        # Two linear layers in one: scale and shift.
+        self.film = nn.Linear(noise_size, 2 * out_channels)
+        self.scale_offset = 1.0 if film == 'residual' else 0.0
+        self.dropout = dropout
+        self._init_convs()
+
+    def _init_convs(self) -> None:
+        """Keep the variance of features; noise fades without it or norm."""
+        nn.init.normal_(self.up.weight, std=self.up.in_channels**-0.5)
+        for conv in (self.conv, self.conv_skip):
+            nn.init.kaiming_normal_(conv.weight, a=SLOPE)
+            conv.weight.data.mul_(0.5**0.5)  # the two are added
+
+    def merge(self, x: Tensor, skip: Tensor) -> Tensor:
+        """Upsample and add the convolved skip connection.
+
+        Args:
+            x: Features (s * B, C, h, w) of the block before.
+            skip: ``conv_skip`` of the skip connection (B, C', h', w').
+
+        Returns:
+            Normalised features (s, B, C', h', w').
+        """
+        x, size = self.up(x), skip.shape[-2:]
+        if self.resize:
+            x = F.interpolate(x, size, mode='bilinear', align_corners=False)
+        else:
+            x = x[..., : size[0], : size[1]]  # odd sizes
+        groups = (-1, *skip.shape)  # len(skip) would be a constant in a trace
+        x = self.conv(x).reshape(groups) + skip
+        return self.norm(x.flatten(0, 1)).reshape(groups)
+
+    def modulate(self, x: Tensor, z: Tensor) -> Tensor:
+        """Let the noise in.
+
+        Args:
+            x: Features (s or 1, B, C, h, w).
+            z: Noise (s, B, d).
+
+        Returns:
+            Features (s * B, C, h, w).
+        """
+        scale, shift = self.film(z)[..., None, None].chunk(2, dim=2)
+        x = (x * (scale + self.scale_offset)).add_(shift)
+        x = F.leaky_relu(x, SLOPE, inplace=True)
+        if self.training and self.dropout > 0:
+            x = F.dropout(x, self.dropout)
+        return x.flatten(0, 1)
+
+
+def down_block(
+    in_channels: int, out_channels: int, norm_cfg: dict | None, dropout: float
+) -> nn.Sequential:
+    """Strided convolution 3x3, norm, leaky ReLU, dropout."""
+    block = ConvModule(
+        in_channels,
+        out_channels,
+        3,
+        stride=2,
+        padding=1,
+        norm_cfg=norm_cfg,
+        act_cfg={'type': 'LeakyReLU', 'negative_slope': SLOPE},
+    )
+    return nn.Sequential(block, nn.Dropout(dropout))
