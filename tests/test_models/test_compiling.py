@@ -2,7 +2,8 @@ import pytest
 import torch
 from torch import nn
 
-from mmcar.models.compiling import compile_networks
+from mmcar.models import GumbelSampler, RefinementUNet
+from mmcar.models.compiling import compile_decoder, compile_networks
 
 
 class Parts(nn.Module):
@@ -70,3 +71,37 @@ def test_a_mistake_in_the_model_is_not_hidden(monkeypatch):
 def test_refuses_unknown_networks():
     with pytest.raises(ValueError, match=r"'teacher'.*'calibration'"):
         compile_networks(Model(), ['teacher'])
+
+
+def test_decoder_is_compiled_at_test_only(monkeypatch):
+    calls = []
+    monkeypatch.setattr(torch, 'compile', fake_compile(calls))
+    parts = Parts()
+    compile_decoder(parts)
+    parts.decode(torch.ones(2))
+    assert not calls
+    with torch.no_grad():
+        parts.decode(torch.ones(2))
+    assert calls == ['decode']
+
+
+def test_a_sampler_without_weights_is_left_alone():
+    sampler = GumbelSampler(2)
+    compile_decoder(sampler)
+    assert 'decode' not in vars(sampler)
+
+
+@pytest.mark.slow
+def test_a_compiled_decoder_draws_the_same():
+    torch.manual_seed(0)
+    generator = RefinementUNet(3, base_channels=4, depth=2).eval()
+    image = torch.rand(1, 3, 32, 48)
+    log_probs = torch.randn(1, 3, 32, 48).log_softmax(1)
+    z = torch.randn(4, 1, generator.noise_size)
+    with torch.no_grad():
+        state = generator.encode(image, log_probs)
+        plain = generator.decode(state, z)
+        compile_decoder(generator)
+        compiled = generator.decode(state, z)
+        assert generator.decode.current is not generator.decode.eager
+    assert torch.allclose(plain, compiled, atol=1e-4)

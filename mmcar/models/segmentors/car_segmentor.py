@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from ...utils.errors import UserError
 from ...utils.precision import full_precision
-from ..compiling import compile_networks
+from ..compiling import compile_decoder, compile_networks
 from ..data_preprocessor import InputNorm
 from ..decode_heads.car_head import CARState
 from ..losses.base import SampleBatch, SampleLosses
@@ -58,7 +58,8 @@ class CARSegmentor(StochasticSegmentor):
             annotators, not one drawn label), ``calibration_in_train_mode``
             (while G learns, F's dropout is active and its norms take the
             statistics of the batch, as in the authors' code; else F is fixed).
-        test_cfg: See :class:`StochasticSegmentor`.
+        test_cfg: See :class:`StochasticSegmentor`; ``compile=True`` hands
+            the part of G that runs per sample to ``torch.compile``.
         nonfinite: See :class:`StochasticSegmentor`.
         compile: Names of networks to hand to ``torch.compile``.
         data_preprocessor: As in every MMSeg segmentor.
@@ -117,6 +118,8 @@ class CARSegmentor(StochasticSegmentor):
             norm = InputNorm.of(self.data_preprocessor)
             head.black_box.set_input_norm(norm)
         compile_networks(self, compile)
+        if self.test_cfg['compile'] and 'generator' not in compile:
+            compile_decoder(head.generator)
 
     def _check_ignore_index(self) -> None:
         """Refuse a part that would take other pixels for unlabelled."""

@@ -32,6 +32,7 @@ TEST_CFG = dict(
     seed=0,
     crop_size=None,
     stride=None,
+    compile=False,
 )
 
 
@@ -54,7 +55,7 @@ class StochasticSegmentor(BaseSegmentor):
         test_cfg: ``num_samples`` S; ``samples_per_chunk``, drawn at once
             (None: as many as fit the cache); ``seed`` of the noise;
             ``mode='slide'`` with ``crop_size`` and ``stride`` for windows,
-            see :attr:`window`.
+            see :attr:`window`; ``compile``, for methods that can.
         nonfinite: What a loss that is not finite does: ``'raise'`` or
             ``'skip'`` the step.
         align_corners: How predictions are resized.
