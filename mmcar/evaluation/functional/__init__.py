@@ -31,6 +31,7 @@ from .matching import (
     sample_diversity,
 )
 from .offsets import flip_observations, flip_offsets, flip_probability_sums
+from .support_points import support_points
 
 __all__ = [
     'CalibrationBins',
@@ -64,4 +65,5 @@ __all__ = [
     'pairwise_iou',
     'sample_diversity',
     'score_sums',
+    'support_points',
 ]
