@@ -23,7 +23,7 @@ from .hypotheses import (
     find_flip_states,
     find_hypotheses,
 )
-from .iou import pairwise_iou
+from .iou import PairOptions, pairwise_iou
 from .matching import (
     best_match_iou,
     decision_iou,
@@ -40,6 +40,7 @@ __all__ = [
     'EnergyTerms',
     'FlipState',
     'Hypothesis',
+    'PairOptions',
     'ScoreSums',
     'band_depth',
     'best_match_iou',

@@ -1,14 +1,14 @@
 """Generalized energy distance between samples and labels."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from typing_extensions import Unpack
 
 from ...utils.errors import UserError
 from .inputs import join_images, split_images
-from .iou import joint_class_ious
+from .iou import PairOptions, joint_class_ious
 
 
 class EnergyTerms(NamedTuple):
@@ -97,24 +97,16 @@ def energy_distance_terms(
     samples: Tensor,
     labels: Tensor,
     *,
-    num_classes: int,
-    classes: Sequence[int] | None = None,
-    ignore_index: int = 255,
     absent: str = 'skip',
     label_weights: Tensor | None = None,
+    **options: Unpack[PairOptions],
 ) -> EnergyTerms:
     """The three terms of :func:`generalized_energy_distance`; same inputs."""
     pairs = split_images(samples, labels)
     weights = _check_weights(label_weights, labels)
     terms = []
     for i, (s, y) in enumerate(pairs):
-        table = joint_class_ious(
-            s,
-            y,
-            num_classes=num_classes,
-            classes=classes,
-            ignore_index=ignore_index,
-        )
+        table = joint_class_ious(s, y, **options)
         w = weights if weights is None or weights.dim() == 1 else weights[i]
         terms.append(energy_terms_from_iou(table.mean(absent), len(y), w))
     columns = zip(*terms, strict=True)
@@ -125,11 +117,9 @@ def generalized_energy_distance(
     samples: Tensor,
     labels: Tensor,
     *,
-    num_classes: int,
-    classes: Sequence[int] | None = None,
-    ignore_index: int = 255,
     absent: str = 'skip',
     label_weights: Tensor | None = None,
+    **options: Unpack[PairOptions],
 ) -> Tensor:
     """``2 E d(s, y) - E d(s, s') - E d(y, y')`` with d = 1 - IoU.
 
@@ -141,25 +131,17 @@ def generalized_energy_distance(
     Args:
         samples: Integer label maps, shape (S, H, W) or (N, S, H, W).
         labels: Integer label maps, shape (A, H, W) or (N, A, H, W).
-        num_classes: Number of classes K; ids are 0 .. K - 1.
-        classes: Ids that the IoU is averaged over; None is all. The
-            foreground IoU of LIDC is ``classes=(1,), absent='one'``.
-        ignore_index: A label's pixels with this id are masked in its pairs;
-            those that every label ignores, in the pairs of samples.
         absent: What a class missing from both maps counts: 'skip' leaves it
-            out of the mean, 'one' counts it as IoU 1.
+            out of the mean, 'one' counts it as IoU 1. The foreground IoU of
+            LIDC is ``classes=(1,), absent='one'``.
         label_weights: Probabilities of the labels, shape (A,) or (N, A);
             None is uniform.
+        options: See :class:`PairOptions`.
 
     Returns:
         Scalar, or shape (N,); NaN where an expectation has no pair left.
     """
-    return energy_distance_terms(
-        samples,
-        labels,
-        num_classes=num_classes,
-        classes=classes,
-        ignore_index=ignore_index,
-        absent=absent,
-        label_weights=label_weights,
-    ).ged
+    terms = energy_distance_terms(
+        samples, labels, absent=absent, label_weights=label_weights, **options
+    )
+    return terms.ged

@@ -1,7 +1,7 @@
 """Checks of label maps and probabilities, shared by all functions."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -119,3 +119,20 @@ def split_images(
 def join_images(scores: list[Tensor], samples: Tensor) -> Tensor:
     """Undo :func:`split_images`: stack only if there was a leading N."""
     return torch.stack(scores) if samples.dim() == 4 else scores[0]
+
+
+def per_image(
+    score: Callable[[Tensor, Tensor], Tensor], samples: Tensor, labels: Tensor
+) -> Tensor:
+    """Score the sets of maps of one image, or of N images one by one.
+
+    Args:
+        score: Called with samples (S, H, W) and labels (A, H, W).
+        samples: Shape (S, H, W) or (N, S, H, W).
+        labels: Shape (A, H, W) or (N, A, H, W).
+
+    Returns:
+        What ``score`` returns, with a leading N if the maps have one.
+    """
+    scores = [score(s, y) for s, y in split_images(samples, labels)]
+    return join_images(scores, samples)

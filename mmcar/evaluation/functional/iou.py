@@ -7,15 +7,26 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from typing_extensions import Required, TypedDict, Unpack
 
 from ...utils.errors import UserError
-from .inputs import (
-    check_classes,
-    check_maps,
-    check_same_size,
-    join_images,
-    split_images,
-)
+from .inputs import check_classes, check_maps, check_same_size, per_image
+
+
+class PairOptions(TypedDict, total=False):
+    """Keywords of all that compares samples with labels.
+
+    Attributes:
+        num_classes: Number of classes K; ids are 0 .. K - 1. Always needed.
+        classes: Ids that the IoU is averaged over; None, the default, is all.
+        ignore_index: Id of the pixels that a label leaves open, 255 by
+            default. They are masked in the pairs of that label; those that
+            every label ignores, in the pairs of samples.
+    """
+
+    num_classes: Required[int]
+    classes: Sequence[int] | None
+    ignore_index: int
 
 
 class ClassIoU(NamedTuple):
@@ -156,13 +167,34 @@ def class_ious(
     )
 
 
-def joint_class_ious(
+class _Labels(NamedTuple):
+    """Labels that were checked, and what :func:`class_ious` needs of them."""
+
+    maps: Tensor
+    valid: Tensor
+    classes: list[int]
+    num_classes: int
+
+
+def _check_labels(
     samples: Tensor,
     labels: Tensor,
     *,
     num_classes: int,
     classes: Sequence[int] | None = None,
     ignore_index: int = 255,
+) -> _Labels:
+    """Check samples (S, H, W) and labels (A, H, W) by `PairOptions`."""
+    check_maps('samples', samples, num_classes)
+    check_maps('labels', labels, num_classes, ignore_index)
+    check_same_size(samples=samples, labels=labels)
+    ids = check_classes(classes, num_classes)
+    labels = labels.to(samples.device)
+    return _Labels(labels, labels != ignore_index, ids, num_classes)
+
+
+def joint_class_ious(
+    samples: Tensor, labels: Tensor, **options: Unpack[PairOptions]
 ) -> ClassIoU:
     """IoU per class of all pairs among the samples *and* labels of an image.
 
@@ -173,41 +205,25 @@ def joint_class_ious(
     Args:
         samples: Shape (S, H, W).
         labels: Shape (A, H, W).
-        num_classes: Number of classes K; ids are 0 .. K - 1.
-        classes: Ids of the C classes to compare; None is all.
-        ignore_index: Id of the pixels that a label leaves open.
+        options: See :class:`PairOptions`.
 
     Returns:
         Table of shape (C, S + A, S + A), samples first.
     """
-    check_maps('samples', samples, num_classes)
-    check_maps('labels', labels, num_classes, ignore_index)
-    check_same_size(samples=samples, labels=labels)
-    ids = check_classes(classes, num_classes)
-    valid = labels != ignore_index
+    labels, valid, ids, k = _check_labels(samples, labels, **options)
     seen = valid.any(0).expand(len(samples), -1, -1)
-    maps = torch.cat([samples, labels.to(samples.device)])
+    maps = torch.cat([samples, labels])
     valid = torch.cat([seen, valid])
-    return class_ious(maps, maps, valid, valid, ids, num_classes)
+    return class_ious(maps, maps, valid, valid, ids, k)
 
 
 def cross_class_ious(
-    samples: Tensor,
-    labels: Tensor,
-    *,
-    num_classes: int,
-    classes: Sequence[int] | None = None,
-    ignore_index: int = 255,
+    samples: Tensor, labels: Tensor, **options: Unpack[PairOptions]
 ) -> ClassIoU:
     """The (C, S, A) part of :func:`joint_class_ious`; same inputs."""
-    check_maps('samples', samples, num_classes)
-    check_maps('labels', labels, num_classes, ignore_index)
-    check_same_size(samples=samples, labels=labels)
-    ids = check_classes(classes, num_classes)
-    labels = labels.to(samples.device)
+    labels, valid, ids, k = _check_labels(samples, labels, **options)
     everywhere = torch.ones_like(samples[:1], dtype=torch.bool)
-    valid = labels != ignore_index
-    return class_ious(samples, labels, everywhere, valid, ids, num_classes)
+    return class_ious(samples, labels, everywhere, valid, ids, k)
 
 
 @torch.no_grad()
@@ -236,11 +252,12 @@ def pairwise_iou(
         one in which no pixel is labelled, or 'skip' leaves no class.
     """
     ids = check_classes(classes, num_classes)
-    scores = []
-    for x, y in split_images(a, b):
+
+    def compare(x: Tensor, y: Tensor) -> Tensor:
         check_maps('a', x, num_classes, ignore_index)
         check_maps('b', y, num_classes, ignore_index)
         check_same_size(a=x, b=y)
         valid = x != ignore_index, y != ignore_index
-        scores.append(class_ious(x, y, *valid, ids, num_classes).mean(absent))
-    return join_images(scores, a)
+        return class_ious(x, y, *valid, ids, num_classes).mean(absent)
+
+    return per_image(compare, a, b)

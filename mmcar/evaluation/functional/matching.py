@@ -7,12 +7,13 @@ import numpy as np
 import torch
 from scipy import optimize, sparse
 from torch import Tensor
+from typing_extensions import Unpack
 
 from ...utils.errors import UserError
 from ...utils.matching import match_repeated
 from .energy import expected_distance
-from .inputs import check_maps, join_images, split_images
-from .iou import cross_class_ious, pairwise_iou
+from .inputs import check_maps, per_image
+from .iou import PairOptions, cross_class_ious, pairwise_iou
 
 # Up to this size an assignment of the repeated sets is faster.
 _MAX_REPEATED = 128
@@ -66,10 +67,8 @@ def hungarian_matched_iou(
     samples: Tensor,
     labels: Tensor,
     *,
-    num_classes: int,
-    classes: Sequence[int] | None = None,
-    ignore_index: int = 255,
     absent: str = 'skip',
+    **options: Unpack[PairOptions],
 ) -> Tensor:
     """Mean IoU of the best 1:1 matching of samples and labels (HM-IoU).
 
@@ -80,27 +79,20 @@ def hungarian_matched_iou(
     Args:
         samples: Integer label maps, shape (S, H, W) or (N, S, H, W).
         labels: Integer label maps, shape (A, H, W) or (N, A, H, W).
-        num_classes: Number of classes K; ids are 0 .. K - 1.
-        classes: Ids that the IoU is averaged over; None is all.
-        ignore_index: A label's pixels with this id are masked in its pairs.
         absent: What a class missing from both maps counts: 'skip' leaves it
             out of the mean, 'one' counts it as IoU 1.
+        options: See :class:`PairOptions`.
 
     Returns:
         Scalar, or shape (N,); NaN where another pair has no IoU, or no label
         is left.
     """
-    scores = []
-    for s, y in split_images(samples, labels):
-        table = cross_class_ious(
-            s,
-            y,
-            num_classes=num_classes,
-            classes=classes,
-            ignore_index=ignore_index,
-        )
-        scores.append(matched_iou_from_iou(table.labelled_mean(absent)))
-    return join_images(scores, samples)
+
+    def matched(s: Tensor, y: Tensor) -> Tensor:
+        table = cross_class_ious(s, y, **options)
+        return matched_iou_from_iou(table.labelled_mean(absent))
+
+    return per_image(matched, samples, labels)
 
 
 def best_match_from_iou(iou: Tensor) -> Tensor:
@@ -114,10 +106,8 @@ def best_match_iou(
     samples: Tensor,
     labels: Tensor,
     *,
-    num_classes: int,
-    classes: Sequence[int] | None = None,
-    ignore_index: int = 255,
     absent: str = 'skip',
+    **options: Unpack[PairOptions],
 ) -> Tensor:
     """IoU of every label with the sample nearest to it; its mean is D_max.
 
@@ -126,17 +116,12 @@ def best_match_iou(
     Returns:
         Shape (A,) or (N, A); NaN for a label without any IoU.
     """
-    scores = []
-    for s, y in split_images(samples, labels):
-        table = cross_class_ious(
-            s,
-            y,
-            num_classes=num_classes,
-            classes=classes,
-            ignore_index=ignore_index,
-        )
-        scores.append(best_match_from_iou(table.mean(absent)))
-    return join_images(scores, samples)
+
+    def best(s: Tensor, y: Tensor) -> Tensor:
+        table = cross_class_ious(s, y, **options)
+        return best_match_from_iou(table.mean(absent))
+
+    return per_image(best, samples, labels)
 
 
 @torch.no_grad()
@@ -158,8 +143,8 @@ def sample_diversity(
     Returns:
         Scalar, or shape (N,).
     """
-    scores = []
-    for s, _ in split_images(samples, samples):
+
+    def diversity(s: Tensor, _: Tensor) -> Tensor:
         check_maps('samples', s, num_classes)
         iou = pairwise_iou(
             s,
@@ -169,28 +154,25 @@ def sample_diversity(
             ignore_index=-1,  # no id that a sample can have
             absent=absent,
         )
-        scores.append(expected_distance(iou))
-    return join_images(scores, samples)
+        return expected_distance(iou)
+
+    return per_image(diversity, samples, samples)
 
 
 def decision_iou(
     decision: Tensor,
     labels: Tensor,
     *,
-    num_classes: int,
-    classes: Sequence[int] | None = None,
-    ignore_index: int = 255,
     absent: str = 'skip',
+    **options: Unpack[PairOptions],
 ) -> Tensor:
     """IoU of one decision with every label of its image.
 
     Args:
         decision: Integer label map, shape (H, W) or (N, H, W).
         labels: Integer label maps, shape (A, H, W) or (N, A, H, W).
-        num_classes: Number of classes K; ids are 0 .. K - 1.
-        classes: Ids that the IoU is averaged over; None is all.
-        ignore_index: A label's pixels with this id are masked.
         absent: As in :func:`pairwise_iou`.
+        options: See :class:`PairOptions`.
 
     Returns:
         Shape (A,) or (N, A); NaN for a label without an IoU.
@@ -200,11 +182,5 @@ def decision_iou(
             'decision: expected shape (H, W) or (N, H, W), got '
             f'{tuple(decision.shape)}'
         )
-    return best_match_iou(
-        decision.unsqueeze(-3),
-        labels,
-        num_classes=num_classes,
-        classes=classes,
-        ignore_index=ignore_index,
-        absent=absent,
-    )
+    samples = decision.unsqueeze(-3)
+    return best_match_iou(samples, labels, absent=absent, **options)
