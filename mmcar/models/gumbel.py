@@ -12,7 +12,7 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 from torch.quasirandom import SobolEngine
 
-from ..utils.checks import at_least
+from ..utils.checks import at_least, fraction
 from ..utils.errors import UserError
 from ..utils.precision import full_precision
 
@@ -84,8 +84,7 @@ class SharedGumbel(nn.Module):
                 f'correlation_length={correlation_length!r}: expected a '
                 'number of pixels > 0, or None for one number per image'
             )
-        if not 0 <= common < 1:
-            raise UserError(f'common={common!r}: expected 0 <= common < 1')
+        fraction(common=common)
         if common and correlation_length is None:
             raise UserError(
                 f'common={common!r} without a field: set correlation_length'

@@ -23,6 +23,13 @@ def one_of(choices: Collection[str], **values: str) -> None:
             )
 
 
+def fraction(**values: float) -> None:
+    """Refuse any of the named values that is not in [0, 1)."""
+    for key, value in values.items():
+        if not 0 <= value < 1:
+            raise UserError(f'{key}={value!r}: expected 0 <= {key} < 1')
+
+
 def positive(**values: float) -> None:
     """Refuse any of the named values that is not above zero."""
     for key, value in values.items():

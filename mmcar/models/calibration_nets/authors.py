@@ -10,14 +10,14 @@ from torch import Tensor, nn
 
 from ...utils.checks import at_least
 from ...utils.errors import UserError
-from .base import BaseCalibration
+from .base import ConvNetCalibration
 
 VGG19 = ((64, 2), (128, 2), (256, 4), (512, 4), (512, 4))
 """Width and number of the convolutions of each stage."""
 
 
 @MODELS.register_module()
-class AuthorsConvCalibration(BaseCalibration):
+class AuthorsConvCalibration(ConvNetCalibration):
     """The authors' net on top of a black box, where theirs is not the paper's.
 
     Four blocks (the paper: five) of 3x3 convolution, dropout, batch norm and
@@ -25,33 +25,30 @@ class AuthorsConvCalibration(BaseCalibration):
     borders are mirrored.
 
     Args:
-        num_classes: Number of classes, K.
-        in_channels: Channels of the image.
         channels: Channels of every block.
         num_blocks: Number of blocks.
         dropout: Dropout probability.
-        kwargs: Further arguments of :class:`BaseCalibration`.
+        kwargs: Further arguments of :class:`ConvNetCalibration`.
     """
 
     def __init__(
         self,
-        num_classes: int,
-        in_channels: int = 3,
+        *,
         channels: int = 64,
         num_blocks: int = 4,
         dropout: float = 0.2,
         **kwargs: Any,
     ) -> None:
-        super().__init__(num_classes, **kwargs)
-        at_least(1, in_channels=in_channels, channels=channels)
-        at_least(1, num_blocks=num_blocks)
+        super().__init__(**kwargs)
+        at_least(1, channels=channels, num_blocks=num_blocks)
         layers: list[nn.Module] = []
-        before = in_channels + self.black_box_classes
+        before = self.input_channels
         for _ in range(num_blocks):
             layers += [_mirrored_conv(before, channels), nn.Dropout(dropout)]
             layers += [nn.BatchNorm2d(channels), nn.LeakyReLU(0.2)]
             before = channels
-        layers += [_mirrored_conv(channels, num_classes), nn.Dropout(dropout)]
+        layers += [_mirrored_conv(channels, self.num_classes)]
+        layers += [nn.Dropout(dropout)]
         self.layers = nn.Sequential(*layers)
 
     def predict_logits(self, x: Tensor) -> Tensor:
@@ -160,41 +157,37 @@ class VGGDeepestBlock(nn.Module):
 
 
 @MODELS.register_module()
-class VGGCalibration(BaseCalibration):
+class VGGCalibration(ConvNetCalibration):
     """The authors' F for LIDC, which the paper calls SegNet.
 
     Encoder of VGG-19 with batch norm; the decoder concatenates its pooled
     features. Convolutions in the middle of an up block share their weights.
 
     Args:
-        num_classes: Number of classes, K.
-        in_channels: Channels of the image.
         encoder_weights: File or address of weights for the encoder, with the
             names of torchvision's ``vgg19_bn``; None: random ones.
         dropout: Dropout probability.
-        kwargs: Further arguments of :class:`BaseCalibration`.
+        kwargs: Further arguments of :class:`ConvNetCalibration`.
     """
 
     def __init__(
         self,
-        num_classes: int,
-        in_channels: int = 3,
+        *,
         encoder_weights: str | None = None,
         dropout: float = 0.1,
         **kwargs: Any,
     ) -> None:
-        super().__init__(num_classes, **kwargs)
-        at_least(1, in_channels=in_channels)
-        inputs = in_channels + self.black_box_classes
+        super().__init__(**kwargs)
         pretrained = None
         if encoder_weights is not None:
-            if inputs != 3:
+            if self.input_channels != 3:
                 raise UserError(
                     f'calibration.encoder_weights={encoder_weights!r} are '
-                    f'for 3 channels, but F sees {inputs}: leave them out.'
+                    f'for 3 channels, but F sees {self.input_channels}: '
+                    'leave them out.'
                 )
             pretrained = dict(type='Pretrained', checkpoint=encoder_weights)
-        self.encoder = VGGEncoder(inputs, dropout, pretrained)
+        self.encoder = VGGEncoder(self.input_channels, dropout, pretrained)
         self.deepest = VGGDeepestBlock(512, dropout)
         self.up = nn.ModuleList(
             VGGUpBlock(i, i // 2, o, repeats, dropout)
@@ -202,10 +195,10 @@ class VGGCalibration(BaseCalibration):
                 (1024, 256, 2),
                 (512, 128, 2),
                 (256, 64, 0),
-                (128, num_classes, 0),
+                (128, self.num_classes, 0),
             )
         )
-        self.logits = _mirrored_conv(num_classes, num_classes)
+        self.logits = _mirrored_conv(self.num_classes, self.num_classes)
 
     def predict_logits(self, x: Tensor) -> Tensor:
         """Map inputs (B, C + black_box_classes, H, W) to logits."""

@@ -8,6 +8,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import torch
 from mmcv.cnn import ConvModule
@@ -138,6 +139,23 @@ class BaseCalibration(BaseModule):
                 log_probs = logits.log_softmax(1).flip(axes)
                 views.append(log_probs.rot90(-turns, (2, 3)))
         return torch.stack(views).logsumexp(0) - math.log(len(views))
+
+
+class ConvNetCalibration(BaseCalibration):
+    """A net that is built for the channels of its input.
+
+    Args:
+        in_channels: Channels of the image, C.
+        kwargs: Further arguments of :class:`BaseCalibration`.
+
+    Attributes:
+        input_channels: C + black_box_classes, what `predict_logits` gets.
+    """
+
+    def __init__(self, *, in_channels: int = 3, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        at_least(1, in_channels=in_channels)
+        self.input_channels = in_channels + self.black_box_classes
 
 
 class FixedCalibration(BaseModule):

@@ -7,45 +7,39 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ...utils.checks import at_least
-from .base import BaseCalibration, conv_block
+from .base import ConvNetCalibration, conv_block
 
 
 @MODELS.register_module()
-class ConvCalibration(BaseCalibration):
+class ConvCalibration(ConvNetCalibration):
     """The paper's net on top of a black box: convolutions at full size.
 
     Args:
-        num_classes: Number of classes, K.
-        in_channels: Channels of the image.
         channels: Channels of every block.
         num_blocks: Blocks of 3x3 convolution, norm, leaky ReLU, dropout.
         norm_cfg: Normalisation, or None for none.
         dropout: Dropout probability.
-        kwargs: Further arguments of :class:`BaseCalibration`.
+        kwargs: Further arguments of :class:`ConvNetCalibration`.
     """
 
     def __init__(
         self,
-        num_classes: int,
-        in_channels: int = 3,
+        *,
         channels: int = 64,
         num_blocks: int = 5,
         norm_cfg: dict | None = {'type': 'BN'},  # noqa: B006
         dropout: float = 0.1,
         **kwargs: Any,
     ) -> None:
-        super().__init__(num_classes, **kwargs)
-        at_least(1, in_channels=in_channels, channels=channels)
-        at_least(1, num_blocks=num_blocks)
-        widths = [in_channels + self.black_box_classes] + [
-            channels
-        ] * num_blocks
+        super().__init__(**kwargs)
+        at_least(1, channels=channels, num_blocks=num_blocks)
+        widths = [self.input_channels] + [channels] * num_blocks
         blocks = [
             conv_block(before, after, norm_cfg, dropout)
             for before, after in pairwise(widths)
         ]
         self.layers = nn.Sequential(
-            *blocks, nn.Conv2d(channels, num_classes, 1)
+            *blocks, nn.Conv2d(channels, self.num_classes, 1)
         )
         self.start_as_black_box()
 

@@ -8,38 +8,35 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ...utils.checks import at_least
-from .base import BaseCalibration, conv_stage
+from .base import ConvNetCalibration, conv_stage
 
 
 @MODELS.register_module()
-class SegNetCalibration(BaseCalibration):
+class SegNetCalibration(ConvNetCalibration):
     """SegNet: a VGG-like encoder whose decoder unpools by its indices.
 
     Args:
-        num_classes: Number of classes, K.
-        in_channels: Channels of the image.
         base_channels: Channels of the first stage, doubled per stage up to
             eightfold.
         stage_convs: Convolutions of each stage; VGG-16's by default.
         norm_cfg: Normalisation, or None for none.
         dropout: Dropout probability.
-        kwargs: Further arguments of :class:`BaseCalibration`.
+        kwargs: Further arguments of :class:`ConvNetCalibration`.
     """
 
     def __init__(
         self,
-        num_classes: int,
-        in_channels: int = 3,
+        *,
         base_channels: int = 64,
         stage_convs: Sequence[int] = (2, 2, 3, 3, 3),
         norm_cfg: dict | None = {'type': 'BN'},  # noqa: B006
         dropout: float = 0.1,
         **kwargs: Any,
     ) -> None:
-        super().__init__(num_classes, **kwargs)
-        at_least(1, in_channels=in_channels, base_channels=base_channels)
+        super().__init__(**kwargs)
+        at_least(1, base_channels=base_channels)
         self.down, self.up = nn.ModuleList(), nn.ModuleList()
-        before = in_channels + self.black_box_classes
+        before = self.input_channels
         for stage, convs in enumerate(stage_convs):
             at_least(1, stage_convs=convs)
             width = base_channels * 2 ** min(stage, 3)
@@ -49,7 +46,7 @@ class SegNetCalibration(BaseCalibration):
             self.down.append(conv_stage(down, norm_cfg, dropout))
             self.up.insert(0, conv_stage(up, norm_cfg, dropout))
             before = width
-        self.logits = nn.Conv2d(base_channels, num_classes, 1)
+        self.logits = nn.Conv2d(base_channels, self.num_classes, 1)
         self.start_as_black_box()
 
     @property

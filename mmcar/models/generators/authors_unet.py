@@ -8,8 +8,7 @@ import torch.nn.functional as F
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
-from ...utils.checks import at_least
-from ...utils.errors import UserError
+from ...utils.checks import at_least, fraction
 from .base import BaseGenerator
 
 _SLOPE = 0.2
@@ -89,8 +88,7 @@ class AuthorsUNet(BaseGenerator):
     ) -> None:
         at_least(2, num_classes=num_classes)
         at_least(1, in_channels=in_channels, base_channels=base_channels)
-        if not 0 <= dropout < 1:
-            raise UserError(f'dropout={dropout!r}: expected 0 <= dropout < 1')
+        fraction(dropout=dropout)
         super().__init__(noise_size, **kwargs)
         self.num_classes = num_classes
         a, b, c, d = (base_channels * factor for factor in (1, 2, 4, 8))

@@ -11,8 +11,7 @@ import torch.nn.functional as F
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
-from ...utils.checks import at_least, one_of, positive
-from ...utils.errors import UserError
+from ...utils.checks import at_least, fraction, one_of, positive
 from ..denormals import bounded_exp
 from ..gumbel import SharedGumbel
 from .base import BaseGenerator
@@ -96,8 +95,7 @@ class RefinementUNet(BaseGenerator):
         at_least(1, base_channels=base_channels, depth=depth)
         one_of(('affine', 'residual'), film=film)
         one_of(('deconv', 'resize'), upsample=upsample)
-        if not 0 <= dropout < 1:
-            raise UserError(f'dropout={dropout!r}: expected 0 <= dropout < 1')
+        fraction(dropout=dropout)
         positive(temperature=temperature)
         shared = None
         if gumbel is not None:

@@ -127,7 +127,9 @@ def test_vgg_encoder_takes_weights_with_the_names_of_torchvision(tmp_path):
     }
     weights['classifier.0.weight'] = torch.zeros(1)  # not needed here
     torch.save(weights, tmp_path / 'vgg.pth')
-    net = VGGCalibration(2, encoder_weights=str(tmp_path / 'vgg.pth'))
+    net = VGGCalibration(
+        num_classes=2, encoder_weights=str(tmp_path / 'vgg.pth')
+    )
     net.init_weights()
     assert (net.encoder.features[49].weight == 0.5).all()
     assert not (net.deepest.block[0].weight == 0.5).any()
@@ -135,7 +137,9 @@ def test_vgg_encoder_takes_weights_with_the_names_of_torchvision(tmp_path):
 
 def test_vgg_refuses_weights_that_do_not_fit():
     with pytest.raises(ValueError, match='F sees 5'):
-        VGGCalibration(2, black_box_classes=2, encoder_weights='vgg.pth')
+        VGGCalibration(
+            num_classes=2, black_box_classes=2, encoder_weights='vgg.pth'
+        )
 
 
 @pytest.mark.parametrize('net', [AuthorsConvCalibration, VGGCalibration])
