@@ -1,7 +1,7 @@
 """What simple samplers that know the labels score: bounds for a model."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from mmengine.structures import BaseDataElement
@@ -13,46 +13,51 @@ from .metrics import GEDMetric, HMIoUMetric
 from .metrics.conventions import class_ids
 from .metrics.fields import labels_of
 
-Sampler = Callable[[Tensor, Tensor, ClassFlips, int, torch.Generator], Tensor]
+
+class Truth(NamedTuple):
+    """What is known of an image's labels.
+
+    Attributes:
+        probs: True class probabilities of the pixels, (K, H, W).
+        labels: Shape (A, H, W), ids all valid.
+        flips: Entries (class, twin, probability); may be empty.
+    """
+
+    probs: Tensor
+    labels: Tensor
+    flips: ClassFlips
+
+
+Sampler = Callable[[Truth, int, torch.Generator], Tensor]
 
 
 def perfect_sampler(
-    probs: Tensor,
-    labels: Tensor,
-    flips: ClassFlips,
-    number: int,
-    generator: torch.Generator,
+    truth: Truth, number: int, generator: torch.Generator
 ) -> Tensor:
     """Independent draws of a label, flips included.
 
     Args:
-        probs: True class probabilities of the pixels, (K, H, W).
-        labels: Shape (A, H, W), ids all valid.
-        flips: Entries (class, twin, probability); may be empty.
+        truth: What the sampler may know.
         number: How many samples S to draw.
         generator: Source of randomness.
 
     Returns:
         Shape (S, H, W).
     """
-    pick = torch.randint(len(labels), (number,), generator=generator)
-    drawn = labels[pick]
+    pick = torch.randint(len(truth.labels), (number,), generator=generator)
+    drawn = truth.labels[pick]
     base = drawn.clone()
-    for c, twin, p in flips:
+    for c, twin, p in truth.flips:
         turns = torch.rand(number, 1, 1, generator=generator) < p
         drawn[turns & (base == c)] = twin
     return drawn
 
 
 def argmax_of_mean(
-    probs: Tensor,
-    labels: Tensor,
-    flips: ClassFlips,
-    number: int,
-    generator: torch.Generator,
+    truth: Truth, number: int, generator: torch.Generator
 ) -> Tensor:
     """The most probable class of every pixel, in every sample."""
-    return probs.argmax(0).expand(number, -1, -1)
+    return truth.probs.argmax(0).expand(number, -1, -1)
 
 
 def _inverse_cdf(probs: Tensor, u: Tensor) -> Tensor:
@@ -62,40 +67,29 @@ def _inverse_cdf(probs: Tensor, u: Tensor) -> Tensor:
 
 
 def random_threshold(
-    probs: Tensor,
-    labels: Tensor,
-    flips: ClassFlips,
-    number: int,
-    generator: torch.Generator,
+    truth: Truth, number: int, generator: torch.Generator
 ) -> Tensor:
     """Cut the label mean at one random level per sample, for all pixels."""
     u = torch.rand(number, 1, 1, generator=generator)
-    return _inverse_cdf(probs, u)
+    return _inverse_cdf(truth.probs, u)
 
 
 def shared_gumbel(
-    probs: Tensor,
-    labels: Tensor,
-    flips: ClassFlips,
-    number: int,
-    generator: torch.Generator,
+    truth: Truth, number: int, generator: torch.Generator
 ) -> Tensor:
     """Gumbel-max draws with one noise value per class and sample."""
-    u = torch.rand(number, len(probs), 1, 1, generator=generator)
+    u = torch.rand(number, len(truth.probs), 1, 1, generator=generator)
+    log_probs = truth.probs.log()
     noise = -(-u.clamp_min(1e-30).log()).log()
-    return torch.stack([(probs.log() + g).argmax(0) for g in noise])
+    return torch.stack([(log_probs + g).argmax(0) for g in noise])
 
 
 def independent_pixels(
-    probs: Tensor,
-    labels: Tensor,
-    flips: ClassFlips,
-    number: int,
-    generator: torch.Generator,
+    truth: Truth, number: int, generator: torch.Generator
 ) -> Tensor:
     """Right at every pixel, but pixels know nothing of each other."""
-    u = torch.rand(number, *probs.shape[1:], generator=generator)
-    return _inverse_cdf(probs, u)
+    u = torch.rand(number, *truth.probs.shape[1:], generator=generator)
+    return _inverse_cdf(truth.probs, u)
 
 
 SAMPLERS: dict[str, Sampler] = {
@@ -148,18 +142,19 @@ def reference_scores(
     }
     generator = torch.Generator().manual_seed(seed)
     for data_sample in data_samples:
-        truth = _truth(data_sample)
-        flips = truth['class_flips']
-        probs, _ = label_distribution(truth, num_classes, ignore_index)
-        labels = _drawable(labels_of(truth), probs, ignore_index)
+        image = _without_prediction(data_sample)
+        flips = image['class_flips']
+        probs, _ = label_distribution(image, num_classes, ignore_index)
+        labels = _drawable(labels_of(image), probs, ignore_index)
+        truth = Truth(probs, labels, flips)
         for name, sampler in SAMPLERS.items():
             ged, hm_iou = metrics[name]
             most = max(ged.num_samples)
-            maps = sampler(probs, labels, flips, most, generator)
-            image = [truth | {'pred_samples': {'data': maps}}]
-            ged.process({}, image)
+            maps = sampler(truth, most, generator)
+            sampled = [image | {'pred_samples': {'data': maps}}]
+            ged.process({}, sampled)
             if not flips:
-                hm_iou.process({}, image)
+                hm_iou.process({}, sampled)
     if not metrics['perfect sampler'][0].results:
         raise UserError('data_samples: expected at least one image')
     return {
@@ -173,7 +168,7 @@ def reference_scores(
     }
 
 
-def _truth(data_sample: BaseDataElement | Mapping) -> dict:
+def _without_prediction(data_sample: BaseDataElement | Mapping) -> dict:
     """What the labels of an image say, without any prediction."""
     if isinstance(data_sample, BaseDataElement):
         data_sample = data_sample.to_dict()

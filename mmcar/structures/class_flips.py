@@ -108,6 +108,24 @@ class ClassFlips:
             flipped = torch.where(label == source, twin, flipped)
         return flipped.to(label.dtype)
 
+    def modes(self, label: Tensor) -> tuple[Tensor, Tensor]:
+        """All that a label can become, and how likely each of it is.
+
+        Args:
+            label: Label map (H, W).
+
+        Returns:
+            The maps (2^n, H, W) of n rows, in the dtype of the label, the
+            label itself first; their probabilities (2^n,), float64.
+        """
+        maps = label[None]
+        probs = torch.ones(1, dtype=torch.float64)
+        for source, twin, probability in self.rows:
+            flipped = torch.where(label == source, twin, maps)
+            maps = torch.cat([maps, flipped.to(label.dtype)])
+            probs = torch.cat([probs * (1 - probability), probs * probability])
+        return maps, probs
+
     def apply(self, probs: Tensor) -> Tensor:
         """Move each class's probability to its twin, as often as it flips.
 

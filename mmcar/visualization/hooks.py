@@ -123,10 +123,7 @@ class PredictionHook(Hook):
 
     @abstractmethod
     def write(
-        self,
-        inputs: object,
-        sample: SegDataSample,
-        palette: Sequence | None,
+        self, inputs: object, sample: SegDataSample, palette: Sequence | None
     ) -> None:
         """Write the files of an image.
 
@@ -151,10 +148,7 @@ class DrawSamplesHook(PredictionHook):
         self.num_samples = num_samples
 
     def write(
-        self,
-        inputs: object,
-        sample: SegDataSample,
-        palette: Sequence | None,
+        self, inputs: object, sample: SegDataSample, palette: Sequence | None
     ) -> None:
         """Draw an image."""
         figure = draw_sample_grid(
@@ -177,10 +171,7 @@ class SaveSamplesHook(PredictionHook):
     """
 
     def write(
-        self,
-        inputs: object,
-        sample: SegDataSample,
-        palette: Sequence | None,
+        self, inputs: object, sample: SegDataSample, palette: Sequence | None
     ) -> None:
         """Write the maps of an image."""
         name = output_name(sample)

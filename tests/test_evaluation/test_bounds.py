@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from mmcar.evaluation.bounds import SAMPLERS, reference_scores
-from mmcar.structures import label_distribution
+from mmcar.evaluation.bounds import SAMPLERS, Truth, reference_scores
+from mmcar.structures import ClassFlips, label_distribution
 
 from . import brute_force as bf
 
@@ -37,7 +37,8 @@ def test_every_sampler_has_the_true_marginals(name, flips):
     labels = bf.maps(1 if flips else 3, 2, (3, 4))
     probs, _ = label_distribution(truth(labels, flips), 4)
     generator = torch.Generator().manual_seed(0)
-    maps = SAMPLERS[name](probs, labels.long(), flips, 4000, generator)
+    known = Truth(probs, labels.long(), ClassFlips.parse(flips))
+    maps = SAMPLERS[name](known, 4000, generator)
     assert maps.shape == (4000, 3, 4)
     frequency = torch.stack([(maps == c).float().mean(0) for c in range(4)])
     assert (frequency - probs).abs().max() < 0.04
@@ -46,9 +47,10 @@ def test_every_sampler_has_the_true_marginals(name, flips):
 def test_whole_classes_flip_independently():
     label = torch.tensor([[[0, 0, 1, 1]]])
     probs, _ = label_distribution(truth(label, FLIPS), 4)
+    known = Truth(probs, label, ClassFlips.parse(FLIPS))
     for name in ('perfect sampler', 'shared Gumbel noise'):
         generator = torch.Generator().manual_seed(0)
-        maps = SAMPLERS[name](probs, label, FLIPS, 4000, generator)[:, 0]
+        maps = SAMPLERS[name](known, 4000, generator)[:, 0]
         assert (maps[:, 0] == maps[:, 1]).all()
         turned = (maps[:, ::2] >= 2).double()
         assert abs(torch.corrcoef(turned.T)[0, 1]) < 0.05

@@ -46,6 +46,34 @@ def test_flip_all_and_ids_pixel_by_pixel(table, seed):
 
 @settings(max_examples=50, deadline=None)
 @given(table=tables(), seed=st.integers(0, 999))
+def test_modes_are_all_combinations_of_flips(table, seed):
+    label = torch.from_numpy(np.random.default_rng(seed).choice(12, (4, 5)))
+    label = label.to(torch.uint8)
+    maps, probs = ClassFlips.parse(table, 12).modes(label)
+    assert maps.dtype == label.dtype and len(maps) == 2 ** len(table)
+    assert torch.equal(maps[0], label)
+    left = list(zip(maps, probs.tolist(), strict=True))
+    for state in np.ndindex(*[2] * len(table)):
+        weight, chosen = 1.0, []
+        for on, row in zip(state, table, strict=True):
+            weight *= row[2] if on else 1 - row[2]
+            chosen += [row] * on
+        mode = torch.tensor(
+            [[twin_of(int(v), chosen) for v in line] for line in label],
+            dtype=label.dtype,
+        )
+        same = [
+            i
+            for i, (found, p) in enumerate(left)
+            if torch.equal(found, mode) and p == pytest.approx(weight)
+        ]
+        assert same
+        del left[same[0]]
+    assert not left
+
+
+@settings(max_examples=50, deadline=None)
+@given(table=tables(), seed=st.integers(0, 999))
 def test_apply_is_the_mean_over_all_modes(table, seed):
     flips = ClassFlips.parse(table, 12)
     rng = np.random.default_rng(seed)

@@ -7,7 +7,6 @@ is scaled by the number of pairs.
 """
 
 import argparse
-import itertools
 import math
 import multiprocessing
 import statistics
@@ -21,19 +20,14 @@ import torch
 from benchmark_timing import forget_peak, resident
 from torch import Tensor
 
+from mmcar.datasets import Cityscapes24Dataset
 from mmcar.evaluation import (
     flip_energy_distance,
     generalized_energy_distance,
 )
+from mmcar.structures import class_flips_of
 
-FLIPS = (
-    (1, 19, 8 / 17),
-    (11, 20, 7 / 17),
-    (13, 21, 6 / 17),
-    (8, 22, 5 / 17),
-    (0, 23, 4 / 17),
-)
-SWITCHABLE = [i for c, t, _ in FLIPS for i in (c, t)]
+FLIPS = class_flips_of(Cityscapes24Dataset.METAINFO)
 
 
 def lidc(num_samples: int) -> tuple[Tensor, Tensor]:
@@ -60,20 +54,6 @@ def cityscapes24(num_samples: int) -> tuple[Tensor, Tensor]:
     )
     maps = maps.repeat_interleave(8, 1).repeat_interleave(8, 2)
     return maps[:-1], maps[-1] % 19
-
-
-def modes(label: Tensor) -> tuple[Tensor, np.ndarray]:
-    """The 32 flipped labels and their probabilities."""
-    maps, probs = [], []
-    for state in itertools.product((0, 1), repeat=len(FLIPS)):
-        mode, prob = label.clone(), 1.0
-        for on, (c, twin, p) in zip(state, FLIPS, strict=True):
-            prob *= p if on else 1 - p
-            if on:
-                mode[label == c] = twin
-        maps.append(mode)
-        probs.append(prob)
-    return torch.stack(maps), np.array(probs)
 
 
 def ours_lidc(samples: Tensor, labels: Tensor, limit: float) -> tuple:
@@ -139,13 +119,13 @@ def _loop_confusion(
 ) -> tuple:
     def distance(x: np.ndarray, y: np.ndarray) -> float:
         table = confusion(x, y)
-        inter = np.diag(table)[SWITCHABLE]
-        union = (table.sum(0) + table.sum(1))[SWITCHABLE] - inter
+        inter = np.diag(table)[FLIPS.ids]
+        union = (table.sum(0) + table.sum(1))[FLIPS.ids] - inter
         return 1 - (inter[union > 0] / union[union > 0]).mean()
 
-    labels, weights = modes(label)
+    labels, weights = FLIPS.modes(label)
     flat = (m.flatten(1).numpy() for m in (samples, labels))
-    return _loop(distance, *flat, weights, limit)
+    return _loop(distance, *flat, weights.numpy(), limit)
 
 
 def loop_confusion(samples: Tensor, label: Tensor, limit: float) -> tuple:
@@ -191,14 +171,14 @@ def broadcast_lidc(samples: Tensor, labels: Tensor, limit: float) -> tuple:
 
 def broadcast_flips(samples: Tensor, label: Tensor, limit: float) -> tuple:
     """All pairs in one tensor; per class, or it would take 10 GB."""
-    labels, weights = modes(label)
+    labels, weights = FLIPS.modes(label)
 
     def distance(x: Tensor, y: Tensor) -> Tensor:
-        ious = [_broadcast_iou(x == c, y == c) for c in SWITCHABLE]
+        ious = [_broadcast_iou(x == c, y == c) for c in FLIPS.ids]
         return 1 - torch.stack(ious).nanmean(0)
 
     maps = (m.flatten(1) for m in (samples, labels))
-    return _energy(distance, *maps, torch.from_numpy(weights))
+    return _energy(distance, *maps, weights)
 
 
 CASES: dict[str, tuple[Callable, int, dict[str, Callable]]] = {

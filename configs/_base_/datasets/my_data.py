@@ -29,13 +29,14 @@ test_pipeline = [
     dict(type='LoadMultiAnnotations', draw=False),
     dict(type='PackStochasticInputs'),
 ]
+test_dataset = dict(dataset, test_mode=True, pipeline=test_pipeline)
+loader = dict(num_workers=2, persistent_workers=True)
 train_dataloader = dict(
+    loader,
     batch_size=8,
-    num_workers=2,
-    persistent_workers=True,
     sampler=dict(type='InfiniteSampler', shuffle=True),
     dataset=dict(
-        **dataset,
+        dataset,
         data_prefix=dict(
             img_path='images/train', seg_map_path='annotations/train'
         ),
@@ -43,24 +44,22 @@ train_dataloader = dict(
     ),
 )
 # Whole images, one by one: their sizes may differ.
+test_loader = dict(
+    loader, batch_size=1, sampler=dict(type='DefaultSampler', shuffle=False)
+)
 val_dataloader = dict(
-    batch_size=1,
-    num_workers=2,
-    persistent_workers=True,
-    sampler=dict(type='DefaultSampler', shuffle=False),
+    test_loader,
     dataset=dict(
-        **dataset,
+        test_dataset,
         data_prefix=dict(
             img_path='images/val', seg_map_path='annotations/val'
         ),
-        test_mode=True,
-        pipeline=test_pipeline,
     ),
 )
 test_dataloader = dict(
-    val_dataloader,
+    test_loader,
     dataset=dict(
-        val_dataloader['dataset'],
+        test_dataset,
         data_prefix=dict(
             img_path='images/test', seg_map_path='annotations/test'
         ),
