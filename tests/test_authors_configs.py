@@ -72,6 +72,25 @@ def test_learning_rates_of_the_authors_code(name, epoch):
     )
 
 
+def black_box_steps(cfg: Config) -> list[dict]:
+    splits = ('train', 'val', 'test')
+    loaders = [cfg[f'{split}_dataloader'] for split in splits]
+    return [
+        next(s for s in loader.dataset.pipeline if 'form' in s)
+        for loader in loaders
+    ]
+
+
+def test_what_f_is_told_by_the_black_box():
+    """Probabilities in the paper; decisions in the authors' code."""
+    cfg = load(CITYSCAPES)
+    assert {s.form for s in black_box_steps(cfg)} == {'probs'}
+    assert 'one_hot' not in cfg.model.decode_head.black_box
+    cfg = load(f'{CITYSCAPES}_authors')
+    assert {s.form for s in black_box_steps(cfg)} == {'labels'}
+    assert cfg.model.decode_head.black_box.one_hot
+
+
 def test_cityscapes_of_the_authors_code():
     cfg = load(f'{CITYSCAPES}_authors')
     train, val, test = (

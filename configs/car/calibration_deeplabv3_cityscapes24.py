@@ -3,7 +3,7 @@
 _base_ = [
     '../_base_/models/car.py',
     '../_base_/models/deeplabv3_cityscapes.py',
-    '../_base_/datasets/cityscapes24.py',
+    '../_base_/datasets/cityscapes24_black_box.py',
     '../_base_/schedules/calibration_only.py',
     '../_base_/default_runtime.py',
 ]

@@ -10,7 +10,7 @@ _base_ = [
 model = dict(
     decode_head=dict(
         num_classes=24,
-        black_box=_base_.deeplabv3,
+        black_box=dict(_base_.deeplabv3, one_hot=True),
         calibration=dict(_delete_=True, type='AuthorsConvCalibration'),
         generator=dict(noise_size=32),
     ),

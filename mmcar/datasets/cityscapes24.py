@@ -47,6 +47,7 @@ class Cityscapes24Dataset(CityscapesDataset):
         for record in records:
             image = osp.relpath(record['img_path'], img_dir)
             record.update(
+                data_root=self.data_root or '',
                 sample_key=sample_key_below(img_dir, image),
                 class_flips=flips.rows,
                 num_classes=num_classes,

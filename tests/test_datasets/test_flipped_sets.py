@@ -21,11 +21,12 @@ def make_cityscapes(root, size=(64, 128)):
             stem = f'{split}/{city}/{city}_000000_000019'
             image = rng.integers(0, 256, (*size, 3), np.uint8)
             label = rng.choice([0, 1, 8, 11, 13, 18, 255], size)
-            write(root / f'leftImg8bit/{stem}_leftImg8bit.png', image)
-            write(
-                root / f'gtFine/{stem}_gtFine_labelTrainIds.png',
-                label.astype(np.uint8),
-            )
+            for folder in (root, root / '256x512'):  # copies as large
+                write(folder / f'leftImg8bit/{stem}_leftImg8bit.png', image)
+                write(
+                    folder / f'gtFine/{stem}_gtFine_labelTrainIds.png',
+                    label.astype(np.uint8),
+                )
     return root
 
 

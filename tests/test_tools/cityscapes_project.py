@@ -13,6 +13,7 @@ from mmseg.registry import MODELS
 from tests.test_datasets.samples import write
 
 from .project import ROOT
+from .scripts import load_script
 
 CARD = ROOT / 'configs/car/car_deeplabv3_cityscapes24.py'
 SIZE = (48, 96)  # of the images on disk
@@ -49,16 +50,20 @@ BLACK_BOX = dict(
 def write_streets(root: Path) -> None:
     """Smooth colours, and labels that are large areas of all classes."""
     rng = np.random.default_rng(0)
+    raw = root.parent / 'raw'
+    converter = load_script('dataset_converters/cityscapes24.py')
     cities = dict(train=('aachen', 'ulm'), val=('munster',))
     for split, names in cities.items():
         for city in names:
             stem = f'{split}/{city}/{STEM.format(city)}'
             coarse = rng.integers(0, 256, (4, 6, 3), np.uint8)
             image = cv2.resize(coarse, SIZE[::-1])
-            areas = rng.choice([*range(19), 255], (4, 6)).astype(np.uint8)
+            ids = (*converter.CLASS_IDS, 4)  # the last is not evaluated
+            areas = rng.choice(ids, (4, 6)).astype(np.uint8)
             label = cv2.resize(areas, SIZE[::-1], interpolation=0)
-            write(root / f'leftImg8bit/{stem}_leftImg8bit.png', image)
-            write(root / f'gtFine/{stem}_gtFine_labelTrainIds.png', label)
+            write(raw / f'leftImg8bit/{stem}_leftImg8bit.png', image)
+            write(raw / f'gtFine/{stem}_gtFine_labelIds.png', label)
+    converter.main([str(raw), str(root), '--height', str(SCALE[1])])
 
 
 def write_black_box(folder: Path, root: Path, seed: int = 0) -> Path:
@@ -126,6 +131,8 @@ def small_card(root: Path, black_box: Path, form: str = 'probs') -> Config:
     for step in itertools.chain(*pipelines, cfg.test_pipeline):
         if 'scale' in step:
             step.scale = SCALE
+        if step.type == 'ReadCopies':
+            step.folder = f'{SCALE[1]}x{SCALE[0]}'
         if step.type == 'LoadBlackBoxProbs':
             step.update(root=str(root / 'black_box'), form=form)
         if step.type == 'RandomCrop':

@@ -1,11 +1,14 @@
-# Cityscapes24 as in the authors' published code: crops at 0.6 to 1 of the
-# working size, no mirroring, three training cities for validation.
-_base_ = './cityscapes24.py'
+# Cityscapes24 as in the authors' published code: label maps of the black box
+# read from disk, crops at 0.6 to 1 of the working size, no mirroring, three
+# training cities for validation.
+_base_ = './cityscapes24_black_box.py'
 side = 217  # 0.85 of 256 pixels
+cached = dict(_base_.cached, form='labels')
 train_pipeline = [
+    _base_.small,
     *_base_.load,
     _base_.class_flips,
-    dict(type='Resize', scale=_base_.size),
+    cached,
     dict(type='RandomCrop', crop_size=(side, side)),
     dict(
         type='RandomChoiceResize',
@@ -16,6 +19,7 @@ train_pipeline = [
     dict(type='RandomCrop', crop_size=(128, 128)),
     _base_.pack,
 ]
+val_pipeline = [*_base_.read_val, cached, _base_.pack]
 held_out = ['darmstadt', 'monchengladbach', 'ulm']
 train_dataloader = dict(
     dataset=dict(
@@ -24,6 +28,9 @@ train_dataloader = dict(
 )
 val_dataloader = dict(
     dataset=dict(
-        data_prefix=_base_.train_files, filter_cfg=dict(cities=held_out)
+        data_prefix=_base_.train_files,
+        filter_cfg=dict(cities=held_out),
+        pipeline=val_pipeline,
     )
 )
+test_dataloader = dict(dataset=dict(pipeline=val_pipeline))

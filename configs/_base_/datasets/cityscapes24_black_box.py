@@ -13,7 +13,8 @@ val_pipeline = [*_base_.read_val, cached, _base_.pack]
 test_pipeline = [
     _base_.load_image,
     dict(type='KeepImageForBlackBox'),
-    dict(type='Resize', scale=_base_.size),
+    # As the converter shrinks them.
+    dict(type='Resize', scale=_base_.size, interpolation='area'),
     dict(type='LoadMultiAnnotations', draw=False),
     _base_.pack,
 ]

@@ -2,6 +2,7 @@
 
 from .black_box import KeepImageForBlackBox, LoadBlackBoxProbs
 from .class_flips import RandomClassFlips
+from .copies import ReadCopies
 from .formatting import PackStochasticInputs
 from .geometry import (
     CenterCropAll,
@@ -23,6 +24,7 @@ __all__ = [
     'PackStochasticInputs',
     'PadAll',
     'RandomClassFlips',
+    'ReadCopies',
     'ResizeOriginal',
     'WindowIntensity',
 ]
