@@ -1,0 +1,1 @@
+"""The card's commands, rehearsed at real size on drawn streets."""
