@@ -4,6 +4,7 @@ from .checkpoints import find_resumable_checkpoint
 from .distributed import NetworkwiseDistributedDataParallel, unwrap_model
 from .hooks import (
     NetworkEMAHook,
+    ProcessorBudgetHook,
     R1Hook,
     SafeCheckpointHook,
     r1_penalty,
@@ -17,6 +18,7 @@ __all__ = [
     'NetworkEMAHook',
     'NetworkOptimWrapperConstructor',
     'NetworkwiseDistributedDataParallel',
+    'ProcessorBudgetHook',
     'R1Hook',
     'ResumableSampler',
     'SafeCheckpointHook',

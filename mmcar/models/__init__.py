@@ -45,7 +45,16 @@ from .losses import (
     SampleCrossEntropy,
 )
 from .noise import BaseNoise, NormalNoise, SobolNoise
-from .segmentors import CARSegmentor, StochasticSegmentor, TrainBatch
+from .segmentors import (
+    CARSegmentor,
+    DeepEnsemble,
+    MCDropout,
+    ProbabilisticUNet,
+    StochasticSegmentationNetwork,
+    StochasticSegmentor,
+    TrainBatch,
+    ViewSegmentor,
+)
 
 __all__ = [
     'AdversarialLoss',
@@ -65,6 +74,7 @@ __all__ = [
     'CalibrationLoss',
     'ConvCalibration',
     'DCGANDiscriminator',
+    'DeepEnsemble',
     'ELBOLoss',
     'EnergyLoss',
     'FlippedDecision',
@@ -74,10 +84,12 @@ __all__ = [
     'KnownDistribution',
     'LabelCrossEntropy',
     'LatentUNet',
+    'MCDropout',
     'MMSegCalibration',
     'MatchingLoss',
     'NormalNoise',
     'PatchDiscriminator',
+    'ProbabilisticUNet',
     'ProbabilityScaling',
     'RefinementUNet',
     'SampleBatch',
@@ -86,9 +98,11 @@ __all__ = [
     'SharedGumbel',
     'SobolNoise',
     'StochasticDataPreProcessor',
+    'StochasticSegmentationNetwork',
     'StochasticSegmentor',
     'TrainBatch',
     'TunedSampler',
     'UniformCalibration',
     'VGGCalibration',
+    'ViewSegmentor',
 ]

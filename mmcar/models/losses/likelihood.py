@@ -28,6 +28,26 @@ def standard_normal_kl(mean: Tensor, logvar: Tensor) -> Tensor:
     return 0.5 * (mean.square() + logvar.exp() - 1 - logvar).sum(1)
 
 
+def gaussian_kl(
+    mean: Tensor, logvar: Tensor, other_mean: Tensor, other_logvar: Tensor
+) -> Tensor:
+    """KL(N(mean, exp(logvar)) || N(other_mean, exp(other_logvar))).
+
+    Args:
+        mean: (B, d), of the first, with a diagonal covariance.
+        logvar: (B, d), logarithm of the diagonal.
+        other_mean: (B, d), of the second.
+        other_logvar: (B, d).
+
+    Returns:
+        (B,).
+    """
+    spread = (-0.5 * other_logvar).exp()
+    return standard_normal_kl(
+        (mean - other_mean) * spread, logvar - other_logvar
+    )
+
+
 @MODELS.register_module()
 class SampleCrossEntropy(BaseLoss):
     """Cross entropy of each of G's samples with the drawn label.

@@ -1,0 +1,136 @@
+"""What holds for every peer: training, resuming, ranks, noise, windows."""
+
+import copy
+
+import pytest
+import torch
+from mmseg.registry import MODELS
+
+from tests.test_engine.runs import ADAM, weights
+from tests.test_engine.runs import train as train_toy
+from tests.test_engine.test_distributed import finish, on_two_ranks
+from tests.toys import toy_batch
+
+from .models import NETWORKS, PEERS
+
+TEST = dict(
+    batch_size=3,
+    num_workers=0,
+    sampler=dict(type='DefaultSampler', shuffle=False),
+    dataset=dict(type='RandomMaps'),
+)
+NAMES = list(PEERS)
+
+
+def run_config(name):
+    """A short training: of several networks one after the other."""
+    networks = NETWORKS[name]
+    iters = 20 // len(networks)
+    return dict(
+        model=PEERS[name],
+        train_cfg=dict(
+            type='AlternatingTrainLoop',
+            phases=[dict(iters=iters, train=[n]) for n in networks],
+            val_interval=20,
+        ),
+        optim_wrapper=dict(
+            constructor='NetworkOptimWrapperConstructor',
+            **{n: dict(optimizer=ADAM) for n in networks},
+        ),
+        param_scheduler=None,
+        custom_hooks=[],
+        val_dataloader=TEST,
+        val_cfg=dict(type='ValLoop'),
+        val_evaluator=[dict(type='GEDMetric', num_samples=(4,))],
+        test_dataloader=TEST,
+        test_cfg=dict(type='TestLoop'),
+        test_evaluator=[dict(type='GEDMetric', num_samples=(2, 4))],
+    )
+
+
+def build(name, **changes):
+    torch.manual_seed(0)
+    model = MODELS.build(copy.deepcopy(PEERS[name]) | changes)
+    model.init_weights()
+    if name == 'prob_unet':  # untrained, its code hardly matters
+        for weight in model.net['head'].parameters():
+            torch.nn.init.normal_(weight)
+    return model.eval()
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_it_learns_is_scored_and_resumed_exactly(name, tmp_path):
+    cfg = run_config(name)
+    first = train_toy(tmp_path / 'whole', **cfg)
+    (tmp_path / 'again').mkdir()
+    checkpoint = (tmp_path / 'whole' / 'iter_10.pth').read_bytes()
+    (tmp_path / 'again' / 'iter_10.pth').write_bytes(checkpoint)
+    runner = train_toy(tmp_path / 'again', **cfg, resume=True)
+    one, other = (weights(tmp_path / name) for name in ('whole', 'again'))
+    assert all(torch.equal(one[key], other[key]) for key in one)
+    logged = first.message_hub.log_scalars
+    loss = next(k for k in logged if k.startswith('train/loss_'))
+    history = logged[loss].data[0]
+    assert history[-1] < history[0]
+    assert 0 <= runner.test()['GED_4'] < 2
+
+
+@pytest.mark.parametrize('name', ['prob_unet', 'deep_ensemble'])
+def test_two_ranks_stay_together(name, tmp_path):
+    arguments = dict(work_dir=str(tmp_path), **run_config(name))
+    for process in on_two_ranks(arguments):
+        finish(process)
+    left, right = weights(tmp_path, 0), weights(tmp_path, 1)
+    assert all(torch.equal(left[key], right[key]) for key in left)
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_samples_follow_name_and_seed_only(name):
+    model = build(name)
+    batch, turned = toy_batch(), toy_batch()
+    turned = {key: value[::-1] for key, value in turned.items()}
+    model.test_cfg.update(num_samples=8)
+    first = [s.pred_samples.data for s in model.test_step(batch)]
+    torch.manual_seed(5)  # global state is of no matter
+    model.test_cfg.update(num_samples=3, samples_per_chunk=1)
+    fewer = [s.pred_samples.data for s in model.test_step(turned)][::-1]
+    for many, few in zip(first, fewer, strict=True):
+        assert torch.equal(many[:3], few)
+    assert any((maps[0] != maps[1:]).any() for maps in first)
+    model.test_cfg.update(num_samples=8, seed=1)
+    others = [s.pred_samples.data for s in model.test_step(toy_batch())]
+    assert any((a != b).any() for a, b in zip(first, others, strict=True))
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_probabilities_are_the_mean_of_samples(name):
+    """Of soft samples or of label maps, up to the noise of the draw."""
+    model = build(name)
+    model.test_cfg.update(num_samples=400, samples_per_chunk=None)
+    if name == 'mc_dropout':
+        model.decode_head.generator = MODELS.build(
+            dict(type='GumbelSampler', num_classes=2)
+        )
+    if hasattr(model, 'mean_samples'):
+        model.mean_samples = 400
+    for sample in model.test_step(toy_batch()):
+        mean = sample.seg_logits.data.exp()
+        torch.testing.assert_close(
+            mean.sum(0), torch.ones_like(mean[0]), atol=1e-4, rtol=0
+        )
+        difference = (mean - sample.sample_probs.data).abs()
+        assert difference.mean() < 0.03
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_one_window_over_all_changes_nothing(name):
+    cfg = dict(mode='slide', crop_size=(16, 16), stride=(8, 8), num_samples=2)
+    if name == 'views':
+        pytest.skip('its model has the windows')
+    whole, windowed = build(name), build(name, test_cfg=cfg)
+    state = [m.encode(torch.ones(1, 3, 16, 16)) for m in (whole, windowed)]
+    torch.testing.assert_close(
+        whole.log_probs(state[0]), windowed.log_probs(state[1])
+    )
+    state = windowed.encode(torch.ones(1, 3, 24, 40))
+    assert windowed.log_probs(state).shape == (1, 2, 24, 40)
