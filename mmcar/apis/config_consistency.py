@@ -9,7 +9,7 @@ from mmengine.config import Config
 from mmseg.registry import MODELS
 
 from ..models.segmentors import StochasticSegmentor
-from ..models.segmentors.stochastic_segmentor import TEST_CFG
+from ..models.segmentors.settings import TEST_CFG
 from ..utils.errors import UserError
 from .config_parts import LOADERS, Part, parts_of
 from .signatures import arguments_of, default_of

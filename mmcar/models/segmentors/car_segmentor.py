@@ -1,22 +1,20 @@
 """Calibrated Adversarial Refinement as a segmentor."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
-import torch
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ...utils.errors import UserError
-from ...utils.precision import full_precision
 from ..compiling import compile_decoder, compile_networks
 from ..data_preprocessor import InputNorm
 from ..decode_heads.car_head import CARState
-from ..losses.base import SampleBatch, SampleLosses
+from ..losses.base import SampleLosses
 from ..losses.pixel import PixelLosses
 from ..parts import build_part
-from .stochastic_segmentor import StochasticSegmentor, complete
-from .train_batch import TrainBatch
+from .car_losses import LOSSES, CARBatch
+from .settings import complete
+from .stochastic_segmentor import StochasticSegmentor
 
 TRAIN_CFG = dict(
     num_samples=20,
@@ -24,19 +22,6 @@ TRAIN_CFG = dict(
     soft_labels=False,
     calibration_in_train_mode=False,
 )
-
-
-@dataclass
-class CARBatch(TrainBatch):
-    """A batch, with what networks earlier in the step leave for the others.
-
-    Args:
-        log_probs: F's log-probabilities (B, K, H, W), without gradient.
-        fake: One of G's samples per image (B, K, H, W).
-    """
-
-    log_probs: Tensor | None = None
-    fake: Tensor | None = None
 
 
 @MODELS.register_module()
@@ -207,100 +192,4 @@ class CARSegmentor(StochasticSegmentor):
 
     def losses(self, name: str, batch: CARBatch) -> dict[str, Tensor]:
         """What F, G or D learns from."""
-        if name == 'calibration':
-            return self._calibration_losses(batch)
-        if name == 'generator':
-            return self._generator_losses(batch)
-        return self._discriminator_losses(batch)
-
-    def _calibration_losses(self, batch: CARBatch) -> dict[str, Tensor]:
-        log_probs = self.decode_head.calibrate(batch.image, batch.data_samples)
-        batch.log_probs = log_probs.detach()
-        soft = None
-        if self.train_cfg['soft_labels']:
-            soft = batch.label_distribution()
-        return self.loss_pixels(log_probs, batch.label, soft)
-
-    def _fixed_log_probs(self, batch: CARBatch) -> Tensor | None:
-        """F's log-probabilities (B, K, H, W), if anybody needs them."""
-        needed = (
-            self.decode_head.generator.needs_calibration
-            or 'log_probs' in self.loss_samples.needs
-        )
-        if batch.log_probs is None and needed:
-            calibration = self.decode_head.calibration
-            if calibration and self.train_cfg['calibration_in_train_mode']:
-                calibration.train()
-            with torch.no_grad():
-                batch.log_probs = self.decode_head.calibrate(
-                    batch.image, batch.data_samples
-                )
-        return batch.log_probs
-
-    def _noise(self, batch: CARBatch, number: int) -> Tensor:
-        return self.draw_noise(
-            batch.image, batch.data_samples, number, batch.seed
-        )
-
-    def _generator_losses(self, batch: CARBatch) -> dict[str, Tensor]:
-        """Draw M samples per image and show them to D, chunk by chunk."""
-        keep = 'samples' in self.loss_samples.needs
-
-        def judge(probs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-            kept = probs if keep else probs[:1].detach().clone()
-            return probs.sum(dim=0), self._judge(batch, probs), kept
-
-        number = self.train_cfg['num_samples']
-        log_probs = self._fixed_log_probs(batch)
-        output = self.decode_head.generator(
-            batch.image,
-            log_probs,
-            self._noise(batch, number),
-            consume=judge,
-            chunk_size=self.train_cfg['samples_per_chunk'],
-        )
-        sums, logits, kept = zip(*output.results, strict=True)
-        batch.fake = kept[0][0].detach()
-        samples = SampleBatch(
-            mean=sum(sums) / number,
-            samples=torch.cat(kept) if keep else None,
-            fake_logits=torch.cat(logits).float(),
-            log_probs=log_probs,
-            label=batch.label,
-            labels=batch.labels(),
-            posterior=output.posterior,
-            num_samples=number,
-        )
-        losses = self.loss_samples(samples)
-        if self.discriminator is not None:
-            losses['loss_adv'] = self.loss_adv(samples)
-        return losses
-
-    def _judge(self, batch: CARBatch, probs: Tensor) -> Tensor:
-        """D's logits (s, B, ...) of samples (s, B, K, H, W)."""
-        if self.discriminator is None:
-            return probs.new_zeros(probs.shape[:2])
-        maps = probs.flatten(0, 1)
-        logits = self.discriminator(batch.image, maps, batch.mask)
-        return logits.unflatten(0, probs.shape[:2])
-
-    def _discriminator_losses(self, batch: CARBatch) -> dict[str, Tensor]:
-        """The drawn label against one fake per image."""
-        fake = batch.fake
-        if fake is None:
-            with torch.no_grad():
-                log_probs = self._fixed_log_probs(batch)
-                noise = self._noise(batch, 1)
-                output = self.decode_head.generator(
-                    batch.image, log_probs, noise
-                )
-                fake = output.results[0]
-        maps = torch.cat([batch.real, fake.to(batch.real.dtype)])
-        both = self.discriminator(batch.image, maps, batch.mask)
-        logits = both.float().chunk(2)  # of real and of fake maps
-        with full_precision(both):
-            losses = dict(loss_disc=self.loss_adv.discriminator(*logits))
-        for regularize in self.discriminator_regularizers:
-            inputs = batch.image, batch.real, batch.mask
-            losses.update(regularize(self.discriminator, *inputs))
-        return {**losses, 'd_acc': self.loss_adv.accuracy(*logits)}
+        return LOSSES[name](self, batch)

@@ -14,7 +14,7 @@ from mmseg.structures import SegDataSample
 from torch import Tensor, nn
 
 from ...structures import sample_key
-from ...utils.checks import at_least, one_of
+from ...utils.checks import one_of
 from ...utils.errors import UserError
 from ...utils.finite import POLICIES
 from ..data_preprocessor import (
@@ -22,18 +22,9 @@ from ..data_preprocessor import (
     with_stochastic_preprocessor,
 )
 from .predicting import attach_predictions
+from .settings import complete_test_cfg
 from .train_batch import TrainBatch
 from .updating import update_networks
-
-TEST_CFG = dict(
-    mode='whole',
-    num_samples=16,
-    samples_per_chunk=None,
-    seed=0,
-    crop_size=None,
-    stride=None,
-    compile=False,
-)
 
 
 class StochasticSegmentor(BaseSegmentor):
@@ -89,11 +80,10 @@ class StochasticSegmentor(BaseSegmentor):
         one_of(POLICIES, nonfinite=nonfinite)
         self.num_classes = num_classes
         self.noise = MODELS.build(noise or dict(type='NormalNoise'))
-        self.test_cfg = complete('test_cfg', test_cfg, TEST_CFG)
+        self.test_cfg = complete_test_cfg(test_cfg)
         self.nonfinite = nonfinite
         self.align_corners = align_corners
         self.ignore_index = ignore_index
-        self._check_window()
         if isinstance(self.data_preprocessor, StochasticDataPreProcessor):
             self.data_preprocessor.expect_labels(num_classes, ignore_index)
 
@@ -169,26 +159,6 @@ class StochasticSegmentor(BaseSegmentor):
         if self.test_cfg['mode'] == 'whole':
             return None
         return self.test_cfg['crop_size'], self.test_cfg['stride']
-
-    def _check_window(self) -> None:
-        cfg = self.test_cfg
-        one_of(('whole', 'slide'), **{'model.test_cfg.mode': cfg['mode']})
-        if cfg['mode'] == 'whole':
-            return
-        for key in ('crop_size', 'stride'):
-            value = cfg[key]
-            value = (value, value) if isinstance(value, int) else value
-            if not value or len(value) != 2 or min(value) < 1:
-                raise UserError(
-                    f"model.test_cfg.{key}={cfg[key]!r}: mode='slide' needs "
-                    'a height and width in pixels.'
-                )
-            cfg[key] = (int(value[0]), int(value[1]))
-        if any(map(int.__gt__, cfg['stride'], cfg['crop_size'])):
-            raise UserError(
-                f'model.test_cfg.stride={cfg["stride"]} leaves gaps between '
-                f'windows of crop_size={cfg["crop_size"]}: make it smaller.'
-            )
 
     def draw_noise(
         self,
@@ -284,29 +254,3 @@ def content_key(image: Tensor) -> str:
     """A key of an image without a name, from its pixels (C, H, W)."""
     pixels = image.detach().to('cpu', torch.float32).numpy()
     return hashlib.sha256(pixels.tobytes()).hexdigest()
-
-
-def complete(key: str, cfg: Mapping | None, defaults: Mapping) -> dict:
-    """Fill in the defaults of ``train_cfg`` or ``test_cfg``.
-
-    Args:
-        key: Its name, for errors.
-        cfg: What the config says.
-        defaults: All keys there are.
-
-    Raises:
-        UserError: An unknown key, or a number of samples below one.
-    """
-    given = dict(cfg or {})
-    unknown = set(given) - set(defaults)
-    if unknown:
-        raise UserError(
-            f'model.{key} has unknown keys {sorted(unknown)}; it takes '
-            f'{sorted(defaults)}.'
-        )
-    full = {**defaults, **given}
-    at_least(1, **{f'model.{key}.num_samples': full['num_samples']})
-    if full['samples_per_chunk'] is not None:
-        name = f'model.{key}.samples_per_chunk'
-        at_least(1, **{name: full['samples_per_chunk']})
-    return full
