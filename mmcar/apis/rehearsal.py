@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 from mmengine.config import Config
+from mmengine.dataset import InfiniteSampler
 from mmengine.evaluator import Evaluator
 from mmengine.hooks import CheckpointHook, Hook
 from mmengine.logging import MessageHub
@@ -94,7 +95,11 @@ def phases_of(runner: Runner) -> list[tuple[str, int, dict[str, Any] | None]]:
 def few_images(loader: DataLoader | ResumableDataLoader, number: int) -> Any:
     """A small batch of a loader, made in this process."""
     number = min(number, loader.batch_size or 1)
-    keys = list(itertools.islice(iter(loader.sampler), number))
+    if isinstance(loader.sampler, InfiniteSampler):
+        # It has one sequence only: looking at it would end it.
+        keys = list(range(min(number, loader.sampler.size)))
+    else:
+        keys = list(itertools.islice(iter(loader.sampler), number))
     return loader.collate_fn([loader.dataset[key] for key in keys])
 
 

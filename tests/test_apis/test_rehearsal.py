@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import torch
 from mmengine.config import Config
+from mmengine.dataset import InfiniteSampler
+from torch.utils.data import DataLoader
 
-from mmcar.apis.rehearsal import RehearsalHook, untouched
+from mmcar.apis.rehearsal import RehearsalHook, few_images, untouched
 from mmcar.apis.training import build_runner, train
 from mmcar.utils.errors import UserError
 from tests.test_wrong_configs.running import change, right_config
@@ -82,3 +84,17 @@ def test_the_toys_learn():
         not torch.equal(v, before[k]) for k, v in model.named_parameters()
     ]
     assert any(changed)
+
+
+def test_a_stock_sampler_still_gives_its_sequence_after_a_look():
+    data = list(range(10, 20))
+    seen = []
+    for looks in (0, 2):
+        sampler = InfiniteSampler(data, shuffle=True, seed=3)
+        loader = DataLoader(
+            data, batch_size=4, sampler=sampler, collate_fn=list
+        )
+        for _ in range(looks):
+            assert few_images(loader, 2) == [10, 11]
+        seen.append(next(iter(loader)))
+    assert seen[0] == seen[1] and len(seen[0]) == 4
