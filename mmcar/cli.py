@@ -1,7 +1,8 @@
 """What the command-line tools share: arguments, configs and plain errors.
 
 A user's mistake ends in one sentence and exit code 2; ``--debug`` or
-``MMCAR_DEBUG=1`` shows the traceback.
+``MMCAR_DEBUG=1`` shows the traceback. The console shows bars and what a user
+can act on; ``--verbose`` shows all.
 """
 
 import argparse
@@ -10,7 +11,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from mmengine.config import Config, DictAction
@@ -20,6 +21,7 @@ from mmengine.runner import Runner
 from .apis import training
 from .apis.error_sentences import USER_ERRORS, own_words, sentence_of
 from .engine import unwrap_model
+from .utils.console import calm
 from .utils.errors import UserError
 from .utils.weights import load_weights
 
@@ -43,8 +45,10 @@ def run_tool(main: Callable[[], None]) -> None:
     debug = os.environ.get('MMCAR_DEBUG', '') not in ('', '0')
     tool = Path(sys.argv[0]).name
     keep_freed_memory()
+    quiet = nullcontext() if '--verbose' in sys.argv else calm()
     try:
-        main()
+        with quiet:
+            main()
     except Exception as error:
         if debug or '--debug' in sys.argv:
             raise
@@ -100,6 +104,16 @@ def add_config_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=0,
         help=argparse.SUPPRESS,
+    )
+    add_console_arguments(parser)
+
+
+def add_console_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `run_tool` looks for: how much the console shows."""
+    parser.add_argument(
+        '--verbose',
+        action='store_true',
+        help='show everything that goes to the log file, and every warning',
     )
     parser.add_argument(
         '--debug', action='store_true', help='show tracebacks of errors'

@@ -9,15 +9,6 @@ import sys
 from pathlib import Path
 
 from mmengine.config import DictAction
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from mmcar import cli
 from mmcar.apis import StochasticInferencer
@@ -26,6 +17,7 @@ from mmcar.apis.inferencer import Unreadable
 from mmcar.apis.results import claim_out_dir
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_json
+from mmcar.utils.progress import ProgressBar
 
 CHECKPOINT_SUFFIXES = ('.pth', '.pt')
 
@@ -102,9 +94,7 @@ def parse_args() -> argparse.Namespace:
         metavar='KEY=VALUE',
         help='override settings of the config',
     )
-    parser.add_argument(
-        '--debug', action='store_true', help='show tracebacks of errors'
-    )
+    cli.add_console_arguments(parser)
     return parser.parse_args()
 
 
@@ -150,17 +140,7 @@ def predict_all(
         that could not be read.
     """
     done, bad = {}, []
-    console = Console(stderr=True)
-    columns = (
-        TextColumn('{task.description}'),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn('ETA'),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console) as progress:
-        task = progress.add_task('Images', total=len(images))
+    with ProgressBar('images', len(images)) as bar:
         for result in inferencer.predict_each(
             images,
             args.num_samples,
@@ -173,7 +153,7 @@ def predict_all(
             else:
                 result.save(out, args.npz, not args.no_figures)
                 done[result.name] = result.summary()
-            progress.advance(task)
+            bar.advance()
     return [done[i.name] for i in images if i.name in done], bad
 
 

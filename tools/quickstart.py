@@ -4,6 +4,7 @@ Every step is one of the other tools; what a step has left is used again, so
 a second run only prints the results. Delete the work dir to start over.
 """
 
+import argparse
 import json
 import subprocess
 import sys
@@ -23,6 +24,13 @@ PATIENTS = 150
 SCORES = ('GED_16', 'HM-IoU_16', 'ECE')
 
 
+def parse_args() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    cli.add_console_arguments(parser)
+    return parser.parse_args()
+
+
 def run_step(title: str, result: Path, *command: object) -> None:
     """Run a tool unless its result is there.
 
@@ -36,7 +44,9 @@ def run_step(title: str, result: Path, *command: object) -> None:
         return
     print(f'== {title}: {" ".join(map(str, command))}', flush=True)
     start = time.monotonic()
-    code = subprocess.run([sys.executable, *map(str, command)]).returncode
+    shown = [flag for flag in ('--verbose', '--debug') if flag in sys.argv]
+    command = [sys.executable, *map(str, command), *shown]
+    code = subprocess.run(command).returncode
     if code:
         sys.exit(code)
     print(f'== {title}: {time.monotonic() - start:.0f} s', flush=True)
@@ -85,6 +95,7 @@ def results_table() -> str:
 
 def main() -> None:
     """Run all steps, then print the results."""
+    parse_args()
     if Path.cwd() != ROOT:
         raise UserError(f'Run this from {ROOT}.')
     make_data()

@@ -7,7 +7,7 @@ env_cfg = dict(
     dist_cfg=dict(backend='nccl'),
 )
 default_hooks = dict(
-    timer=dict(type='IterTimerHook'),
+    timer=dict(type='PhaseTimerHook'),
     logger=dict(type='LoggerHook', interval=50, log_metric_by_epoch=False),
     param_scheduler=dict(type='ParamSchedulerHook'),
     checkpoint=dict(

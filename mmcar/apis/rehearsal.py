@@ -7,6 +7,7 @@ fails at once. The model, random numbers and files stay as they are.
 import itertools
 import logging
 import random
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -23,7 +24,7 @@ from mmengine.runner import Runner
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
-from ..engine import Schedule, unwrap_model
+from ..engine import PhaseTimerHook, Schedule, unwrap_model
 from ..engine.resumable_data import ResumableDataLoader
 from ..utils.errors import UserError
 from .config_errors import naming_keys
@@ -83,7 +84,7 @@ def phases_of(runner: Runner) -> list[tuple[str, int, dict[str, Any] | None]]:
         return [('train_cfg', runner.train_loop.max_iters, None)]
     return [
         (
-            f'train_cfg.phases[{index}]',
+            phase_key(index),
             phase.iters,
             {name: NoUpdate() for name in phase.train},
         )
@@ -109,6 +110,37 @@ def train_once(
     """One step without an update."""
     model.train()
     return model.train_step(batch, NoUpdate() if optims is None else optims)
+
+
+def seconds_of_step(
+    model: BaseModel, batch: Any, optims: Mapping | None
+) -> float:
+    """How long a step takes once all is warmed up."""
+    start = time.monotonic()
+    train_once(model, batch, optims)
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.monotonic() - start
+
+
+def expect(runner: Runner, key: str, seconds: float) -> None:
+    """Tell the ETA how long a step of a phase takes.
+
+    Args:
+        runner: Its timer hook gets the estimate, if it knows phases.
+        key: Of the phase, see `phases_of`.
+        seconds: See `seconds_of_step`.
+    """
+    for hook in runner.hooks:
+        if isinstance(hook, PhaseTimerHook) and hook.left is not None:
+            phases = range(len(hook.left.schedule.phases))
+            index = [phase_key(i) for i in phases].index(key)
+            hook.left.expect(index, seconds)
+
+
+def phase_key(index: int) -> str:
+    """Where a phase stands in the config."""
+    return f'train_cfg.phases[{index}]'
 
 
 @torch.no_grad()
@@ -182,6 +214,7 @@ class RehearsalHook(Hook):
             batch = few_images(runner.train_loop.dataloader, IMAGES)
             with naming_keys(self.cfg, key):
                 train_once(model, batch, optims)
+            expect(runner, key, seconds_of_step(model, batch, optims))
         if runner.val_loop is not None:
             self.validate(runner, runner.val_loop)
 

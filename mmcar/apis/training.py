@@ -1,13 +1,18 @@
 """Training from a config, with every mistake found before it begins."""
 
+from typing import Any
+
 import torch
 from mmengine.config import Config
 from mmengine.device import get_device
+from mmengine.logging import MMLogger
 from mmengine.registry import RUNNERS
 from mmengine.runner import Runner
 from torch import nn
 
 from ..engine.black_box_cache import prepare_caches
+from ..engine.hooks import ProgressHook
+from ..utils.console import is_calm, quieten
 from ..utils.errors import UserError
 from .config_check import check_config
 from .config_errors import naming_keys
@@ -31,7 +36,21 @@ def build_runner(cfg: Config) -> Runner:
     with naming_keys(cfg):
         if 'runner_type' in cfg:
             return RUNNERS.build(cfg)
-        return Runner.from_cfg(cfg)
+        if not is_calm():
+            return Runner.from_cfg(cfg)
+        runner = CalmRunner.from_cfg(cfg)
+        runner.register_hook(ProgressHook())
+        return runner
+
+
+class CalmRunner(Runner):
+    """A runner that tells its log file what others tell the console."""
+
+    def build_logger(self, *args: Any, **kwargs: Any) -> MMLogger:
+        """Make the logger, before anything is logged."""
+        logger = super().build_logger(*args, **kwargs)
+        quieten(logger)
+        return logger
 
 
 def train(runner: Runner, rehearsal: RehearsalHook) -> nn.Module:

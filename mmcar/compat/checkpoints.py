@@ -17,6 +17,7 @@ from urllib.parse import urlparse
 
 from packaging.version import Version
 
+from ..utils.console import is_calm
 from ..utils.errors import MissingFileError, UserError
 from .configs import is_plain_config
 
@@ -234,6 +235,8 @@ def load_checkpoints_safely() -> None:
     ) -> Any:
         """Load a checkpoint by path or URL without running code of it."""
         guard = _plain_data_only() if safe else contextlib.nullcontext()
+        if logger is None and is_calm():
+            logger = 'current'  # not by print
         with _explained(filename), guard:
             loaded = ungated(filename, map_location, logger)
         return without_code(loaded, filename)

@@ -1,6 +1,7 @@
 """LIDC-IDRI: lung nodules, each outlined by up to four radiologists."""
 
 import json
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -49,7 +50,7 @@ class LIDCDataset(MultiAnnotatorDataset):
         """List the images; a part of the LIDC shapes says that it is one."""
         records = super().load_data_list()
         if hint := self.explain_missing():
-            print_log(hint, logger='current')
+            print_log(hint, logger='current', level=logging.WARNING)
         return records
 
     def explain_missing(self) -> str:

@@ -4,7 +4,9 @@ from .checkpoints import find_resumable_checkpoint
 from .distributed import NetworkwiseDistributedDataParallel, unwrap_model
 from .hooks import (
     NetworkEMAHook,
+    PhaseTimerHook,
     ProcessorBudgetHook,
+    ProgressHook,
     R1Hook,
     SafeCheckpointHook,
     r1_penalty,
@@ -18,7 +20,9 @@ __all__ = [
     'NetworkEMAHook',
     'NetworkOptimWrapperConstructor',
     'NetworkwiseDistributedDataParallel',
+    'PhaseTimerHook',
     'ProcessorBudgetHook',
+    'ProgressHook',
     'R1Hook',
     'ResumableSampler',
     'SafeCheckpointHook',

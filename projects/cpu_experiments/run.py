@@ -62,7 +62,7 @@ def parse_args() -> argparse.Namespace:
         "summary.json, whose rows those of SUMMARY, a work dir's "
         'summary.json, replace first',
     )
-    parser.add_argument('--debug', action='store_true')
+    cli.add_console_arguments(parser)
     return parser.parse_args()
 
 

@@ -34,6 +34,7 @@ def parse_args() -> argparse.Namespace:
         help='also time N runs trained one after the other, each for a tenth '
         'of the iterations',
     )
+    cli.add_console_arguments(parser)
     return parser.parse_args()
 
 

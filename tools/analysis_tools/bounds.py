@@ -13,7 +13,7 @@ from mmengine.registry import init_default_scope
 from mmengine.utils import track_iter_progress
 from mmseg.registry import DATASETS
 
-from mmcar.cli import run_tool
+from mmcar.cli import add_console_arguments, run_tool
 from mmcar.evaluation.bounds import reference_scores
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_json
@@ -38,6 +38,7 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         '--cfg-options', nargs='+', action=DictAction, help='key=value ...'
     )
+    add_console_arguments(parser)
     return parser.parse_args(argv)
 
 

@@ -17,12 +17,12 @@ import numpy as np
 from mmengine.config import Config, DictAction
 from mmengine.registry import init_default_scope
 from mmseg.registry import DATASETS
-from rich.progress import track
 
-from mmcar.cli import run_tool
+from mmcar.cli import add_console_arguments, run_tool
 from mmcar.datasets.image_files import write_png
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file
+from mmcar.utils.progress import track
 from mmcar.visualization.hooks import input_image
 
 PAGE = """<!DOCTYPE html>
@@ -45,6 +45,7 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument('--num', type=int, default=20, help='images to draw')
     parser.add_argument('--seed', type=int, default=0)
     parser.add_argument('--cfg-options', nargs='+', action=DictAction)
+    add_console_arguments(parser)
     args = parser.parse_args(argv)
     if args.num <= 0:
         parser.error(f'--num {args.num}: expected a positive number')
@@ -103,7 +104,7 @@ def main(argv: list[str] | None = None) -> None:
     # Spread over the set, whose neighbours are often slices of one nodule.
     picked = np.linspace(0, len(dataset) - 1, min(args.num, len(dataset)))
     figures = []
-    for i in track(np.unique(picked.astype(int)), description='Images'):
+    for i in track(np.unique(picked.astype(int)), 'Images'):
         packed = dataset[int(i)]
         path = packed['data_samples'].img_path
         name = f'{i:06d}_{Path(path).stem}.png'

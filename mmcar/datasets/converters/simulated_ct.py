@@ -6,13 +6,14 @@ import numpy as np
 from .lidc_outlines import Nodule
 
 
-def _blur(image: np.ndarray, sigma: float) -> np.ndarray:
-    return cv2.GaussianBlur(image, (0, 0), sigma)
+def blur(image: np.ndarray, sigma: float) -> np.ndarray:
+    """Smooth an image (H, W) by a Gaussian."""
+    return cv2.GaussianBlur(image.astype(np.float32), (0, 0), sigma)
 
 
 def _texture(rng: np.random.Generator, size: int, sigma: float) -> np.ndarray:
     """Smooth noise (size, size) of unit variance."""
-    noise = _blur(rng.standard_normal((size, size)).astype(np.float32), sigma)
+    noise = blur(rng.standard_normal((size, size)), sigma)
     return noise / noise.std()
 
 
@@ -30,7 +31,17 @@ def _vessels(rng: np.random.Generator, size: int) -> np.ndarray:
             int(rng.integers(1, 5)),
             cv2.LINE_AA,
         )
-    return _blur(canvas, 1)
+    return blur(canvas, 1)
+
+
+def lung(rng: np.random.Generator, size: int) -> np.ndarray:
+    """Lung tissue with vessels (size, size), about 0.2 of white."""
+    return (
+        0.2
+        + 0.04 * _texture(rng, size, 8)
+        + 0.03 * _texture(rng, size, 2)
+        + 0.35 * _vessels(rng, size)
+    )
 
 
 def simulate_crop(
@@ -58,20 +69,15 @@ def simulate_crop(
         np.mean([getattr(r, name) for r in nodule.readings])
         for name in ('subtlety', 'margin', 'texture')
     )
-    agreement = _blur(masks.astype(np.float32).mean(0), 1.5)
+    agreement = blur(masks.mean(0, dtype=np.float32), 1.5)
     level = rng.uniform(0.3, 0.7) * agreement.max()
     shape = (agreement > level).astype(np.float32)
     edge = (0.6 + 0.4 * (5 - margin)) * rng.uniform(0.7, 1.4)
     share = masks.any((1, 2)).mean()
     contrast = 0.1 + 0.05 * subtlety + 0.03 * texture + 0.15 * share
     contrast *= rng.uniform(0.7, 1.3)
-    image = (
-        0.2
-        + 0.04 * _texture(rng, size, 8)
-        + 0.03 * _texture(rng, size, 2)
-        + 0.35 * _vessels(rng, size)
-    )
+    image = lung(rng, size)
     body = contrast * (1 + 0.15 * _texture(rng, size, 3))
-    image = np.maximum(image, image + body * _blur(shape, edge))
+    image = np.maximum(image, image + body * blur(shape, edge))
     image += 0.03 * rng.standard_normal((size, size))
     return (image.clip(0, 1) * 255).astype(np.uint8)

@@ -119,6 +119,15 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         due = self._iter % self.val_interval == 0
         return due or self._iter == self._max_iters
 
+    def validations_left(self) -> int:
+        """How many validations follow, of this iteration's included."""
+        if self.runner.val_loop is None:
+            return 0
+        first = max(self._iter + 1, self.val_begin)
+        last, interval = self._max_iters, self.val_interval
+        due = max(0, last // interval - (first - 1) // interval)
+        return due + (last % interval != 0 and first <= last)
+
     def _check_ranks(self) -> None:
         """Refuse processes that would go on from different iterations."""
         iterations = all_gather(torch.tensor([self._iter]).to(get_device()))

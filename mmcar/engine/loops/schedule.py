@@ -77,13 +77,20 @@ class Schedule:
         """Every network named by some phase, in order of appearance."""
         return tuple(dict.fromkeys(n for p in self.phases for n in p.train))
 
+    def phase_of(self, iteration: int) -> int:
+        """Index of the phase of an iteration; the last one if none is."""
+        for index, phase in enumerate(self.phases):
+            if 0 <= iteration - phase.start < phase.iters:
+                return index
+        return len(self.phases) - 1
+
     def active(self, iteration: int) -> tuple[str, ...]:
         """Names of the networks that train at an iteration."""
-        for phase in self.phases:
-            offset = iteration - phase.start
-            if 0 <= offset < phase.iters:
-                return tuple(n for n in phase.train if phase.trains(n, offset))
-        return ()
+        phase = self.phases[self.phase_of(iteration)]
+        offset = iteration - phase.start
+        if not 0 <= offset < phase.iters:
+            return ()
+        return tuple(n for n in phase.train if phase.trains(n, offset))
 
     def starts_phase(self, iteration: int) -> bool:
         """Whether a phase begins at an iteration."""

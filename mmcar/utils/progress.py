@@ -1,0 +1,167 @@
+"""A bar with an ETA on a terminal; elsewhere a line now and then."""
+
+import time
+from collections.abc import Iterable, Iterator, Sized
+from datetime import timedelta
+from types import TracebackType
+from typing import TypeVar
+
+from mmengine.dist import is_main_process
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+)
+from rich.table import Column
+
+PAUSE = 30.0
+"""Seconds between two lines where there is no terminal."""
+
+Item = TypeVar('Item')
+
+
+class ProgressBar:
+    """How far a stage is, on stderr, told by the main process alone.
+
+    While it runs there is a bar, if stderr is a terminal, or a plain line
+    every `PAUSE` seconds. When it is closed, one line remains.
+
+    Args:
+        title: Name of the stage.
+        total: Steps of it.
+        done: Steps done before.
+    """
+
+    def __init__(self, title: str, total: int, done: int = 0) -> None:
+        self.title, self.total, self.done = title, total, done
+        self.first, self.note = done, ''
+        self.seconds_left: float | None = None
+        self.shown = is_main_process()
+        self.start = self.last_line = time.monotonic()
+        self.console = Console(stderr=True, highlight=False)
+        self.live = self._live() if self._draws() else None
+
+    def _draws(self) -> bool:
+        console = self.console
+        alive = console.is_terminal and not console.is_dumb_terminal
+        return self.shown and alive
+
+    def _live(self) -> Progress:
+        whole = Column(no_wrap=True)
+        cut = Column(no_wrap=True, ratio=1)  # what a narrow window loses
+        live = Progress(
+            TextColumn('{task.description}', table_column=whole),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(table_column=whole),
+            TextColumn('{task.fields[left]}', table_column=whole),
+            TextColumn('{task.fields[note]}', table_column=cut),
+            console=self.console,
+            transient=True,
+            expand=True,
+        )
+        self.task = live.add_task(
+            self.title, total=self.total, completed=self.done, left='', note=''
+        )
+        live.start()
+        return live
+
+    def update(
+        self, done: int, note: str = '', seconds_left: float | None = None
+    ) -> None:
+        """Tell how far it is.
+
+        Args:
+            done: Steps done.
+            note: More about it, such as a loss.
+            seconds_left: If something is known about it; by default the
+                steps left take as long as those done.
+        """
+        self.done, self.note, self.seconds_left = done, note, seconds_left
+        if self.live is not None:
+            self.live.update(
+                self.task, completed=done, left=self._times(), note=note
+            )
+        elif self.shown and time.monotonic() - self.last_line > PAUSE:
+            self._print(self._times(), note)
+
+    def advance(self, steps: int = 1) -> None:
+        """Count further steps."""
+        self.update(self.done + steps, self.note)
+
+    def pause(self) -> None:
+        """Make room for another bar."""
+        if self.live is not None:
+            self.live.stop()
+
+    def resume(self) -> None:
+        """Be shown again."""
+        if self.live is not None:
+            self.live.start()
+
+    def close(self) -> None:
+        """Leave one line."""
+        self.pause()
+        if self.shown:
+            self._print(self._elapsed(), self.note)
+            self.shown, self.live = False, None
+
+    def _times(self) -> str:
+        """Time passed and time left."""
+        left = self.seconds_left
+        if left is None and self.done > self.first:
+            passed = time.monotonic() - self.start
+            left = passed / (self.done - self.first)
+            left *= self.total - self.done
+        eta = '' if left is None else f'ETA {duration(left)}'
+        return joined(self._elapsed(), eta)
+
+    def _elapsed(self) -> str:
+        return duration(time.monotonic() - self.start)
+
+    def _print(self, *parts: str) -> None:
+        self.last_line = time.monotonic()
+        line = joined(f'  {self.title} {self.done}/{self.total}', *parts)
+        self.console.print(line, markup=False, soft_wrap=True)
+
+    def __enter__(self) -> 'ProgressBar':
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def joined(*parts: str) -> str:
+    """Put the parts that say something into one line."""
+    return ' · '.join(part for part in parts if part)
+
+
+def duration(seconds: float) -> str:
+    """Write a duration as hours, minutes and seconds."""
+    return str(timedelta(seconds=round(max(seconds, 0.0))))
+
+
+def track(
+    items: Iterable[Item], title: str, total: int | None = None
+) -> Iterator[Item]:
+    """Go through items and show how far it is.
+
+    Args:
+        items: What to go through.
+        title: Name of the stage.
+        total: Their number, if they do not know it.
+    """
+    if total is None:
+        if not isinstance(items, Sized):
+            raise TypeError('total: items without a length need one')
+        total = len(items)
+    with ProgressBar(title, total) as bar:
+        for item in items:
+            yield item
+            bar.advance()

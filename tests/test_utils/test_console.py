@@ -1,0 +1,48 @@
+"""What a calm console shows, and what it leaves to the log file."""
+
+import logging
+import warnings
+
+from mmengine.logging import MMLogger
+
+from mmcar.utils.console import STACK_WARNINGS, calm, is_calm, quieten
+
+
+def test_only_warnings_that_concern_the_user_are_shown(tmp_path, capsys):
+    file = tmp_path / 'log.txt'
+    logger = MMLogger(name='quiet', log_file=str(file))
+    quieten(logger)
+    logger.info('Hooks will be executed in the following order')
+    logger.warning('"FileClient" will be deprecated in future. Please')
+    logger.warning('update skipped')
+    logger.warning('update skipped')
+    out, err = capsys.readouterr()
+    assert (out, err) == ('', 'warning: update skipped\n')
+    log = file.read_text()
+    assert 'Hooks will be' in log
+    assert 'FileClient' in log
+    assert 'update skipped' in log
+
+
+def test_other_ranks_stay_as_quiet_as_they_were(capsys):
+    logger = MMLogger(name='rank1')
+    logger.handlers[0].setLevel(logging.ERROR)  # as on other ranks
+    quieten(logger)
+    logger.warning('a warning')
+    logger.error('an error')
+    assert capsys.readouterr().err == 'error: an error\n'
+
+
+def test_named_warnings_of_the_stack_are_silenced_and_no_others():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        assert not is_calm()
+        with calm():
+            assert is_calm()
+            for text in STACK_WARNINGS:
+                warnings.warn(f'{text} and so on', stacklevel=1)
+            warnings.warn('images with NaN', stacklevel=1)
+        assert not is_calm()
+        warnings.warn(STACK_WARNINGS[0], stacklevel=1)
+    texts = [str(warning.message) for warning in caught]
+    assert texts == ['images with NaN', STACK_WARNINGS[0]]
