@@ -28,9 +28,9 @@ from .utils.weights import load_weights
 LAUNCHERS = ('none', 'pytorch', 'slurm', 'mpi')
 AMP_TYPES = ('OptimWrapper', 'AmpOptimWrapper')
 REPORT = (
-    'this is a bug, not your mistake. Please report it with the lines above, '
-    'the command, the config and what `python -m mmengine.utils.dl_utils.'
-    'collect_env` prints.'
+    'this is a bug, not your mistake, unless the last lines above are code '
+    'of your own. Please report it with these lines, the command, the config '
+    'and what `python -m mmengine.utils.dl_utils.collect_env` prints.'
 )
 # Parameters of mallopt, from glibc's malloc.h.
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4

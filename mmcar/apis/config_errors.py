@@ -1,4 +1,4 @@
-"""Which key of a config an error comes from."""
+"""Which key of a config an error comes from, and whose mistake it is."""
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,6 +7,7 @@ from types import FrameType
 from typing import Any
 
 from mmengine.config import Config
+from mmengine.runner import Runner
 
 from ..utils.errors import UserError
 from .config_parts import Part, parts_of
@@ -34,6 +35,8 @@ STAGES = {
     'load_or_resume': 'load_from or resume',
     '_init_model_weights': 'init_cfg of the model',
 }
+RUNNER = Runner.__module__
+PACKAGE = __name__.split('.')[0]
 LOADER_OF = {
     'build_train_loop': 'train_dataloader',
     'build_val_loop': 'val_dataloader',
@@ -49,9 +52,13 @@ class ConfigError(UserError):
 def naming_keys(cfg: Config, section: str | None = None) -> Iterator[None]:
     """Name the key of the config that an error in here comes from.
 
+    A mistake of the config becomes a `ConfigError`. All else may be a bug and
+    passes as it is, with a note that names the key beneath its traceback.
+
     Args:
         cfg: The config.
-        section: See `config_error`.
+        section: Key of the config that is at work, to choose between parts
+            of the same class.
     """
     try:
         yield
@@ -59,30 +66,44 @@ def naming_keys(cfg: Config, section: str | None = None) -> Iterator[None]:
         named = isinstance(error, ConfigError)
         if named or system_sentence(error) is not None:
             raise
-        raise config_error(error, cfg, section) from error
+        frames = list(_frames(error))
+        path = _find(frames, list(parts_of(cfg)), section) or _stage(frames)
+        path = path or section
+        if not is_mistake(error, frames):
+            _note(error, f'It happened at {path or "the config"}.')
+            raise
+        text = _describe(error)
+        if path is not None and path not in text:
+            text = f'{path}: {text}'
+        raise ConfigError(text) from error
 
 
-def config_error(
-    error: Exception, cfg: Config, section: str | None = None
-) -> ConfigError:
-    """Say which part of a config an error comes from.
+def is_mistake(error: Exception, frames: Sequence[FrameType]) -> bool:
+    """Whether an error is about the values of a config.
+
+    It is if it says so. It also is if a part of another package refused what
+    it was built with: its arguments come straight from the config. What our
+    own code runs into is a bug, even if torch raises it.
 
     Args:
-        error: What was raised while parts of the config were built or tried.
-        cfg: The config.
-        section: Key of the config that was at work, to choose between parts
-            of the same class.
-
-    Returns:
-        An error that names the key, once.
+        error: What was raised.
+        frames: The frames that it passed, the innermost first.
     """
-    frames = list(_frames(error))
-    path = _find(frames, list(parts_of(cfg)), section) or _stage(frames)
-    text = _describe(error)
-    path = path or section
-    if path is None or path in text:
-        return ConfigError(text)
-    return ConfigError(f'{path}: {text}')
+    if isinstance(error, USER_ERRORS):
+        return True
+    for frame in frames:
+        module = frame.f_globals.get('__name__', '')
+        if frame.f_code.co_name == 'build_from_cfg' or module == RUNNER:
+            return True
+        if module.split('.')[0] == PACKAGE:
+            return False
+    return False
+
+
+def _note(error: Exception, text: str) -> None:
+    """Add a line to the traceback, once; Python 3.10 cannot."""
+    if hasattr(error, 'add_note') and not hasattr(error, '__notes__'):
+        error.add_note(text)
 
 
 def _describe(error: Exception) -> str:

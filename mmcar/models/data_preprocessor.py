@@ -1,5 +1,6 @@
 """From a batch of the data loader to tensors of one size."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mmengine.structures import PixelData
@@ -39,6 +40,7 @@ class StochasticDataPreProcessor(SegDataPreProcessor):
         Returns:
             ``inputs`` (B, C, H, W) and ``data_samples``.
         """
+        self._check_channels(data['inputs'])
         for sample in data.get('data_samples') or ():
             self._check_labels(sample)
         data = super().forward(data, training)
@@ -53,6 +55,17 @@ class StochasticDataPreProcessor(SegDataPreProcessor):
     def expect_labels(self, num_classes: int, ignore_index: int) -> None:
         """Refuse labels of other classes from now on."""
         self.classes = num_classes, ignore_index
+
+    def _check_channels(self, images: Sequence[Tensor]) -> None:
+        """Refuse a mean or deviation that is not of the images' channels."""
+        for key in ('mean', 'std'):
+            number = len(getattr(self, key, ()))
+            for image in images:
+                if number not in (0, 1, len(image)):
+                    raise UserError(
+                        f'model.data_preprocessor.{key} has {number} values, '
+                        f'but images have {len(image)} channels.'
+                    )
 
     def _check_labels(self, sample: SegDataSample) -> None:
         """Look at label ids while they are on the CPU: no GPU has to wait."""

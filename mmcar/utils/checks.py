@@ -2,6 +2,8 @@
 
 from collections.abc import Collection
 
+from torch import Tensor
+
 from ..utils.errors import UserError
 
 
@@ -28,6 +30,16 @@ def fraction(**values: float) -> None:
     for key, value in values.items():
         if not 0 <= value < 1:
             raise UserError(f'{key}={value!r}: expected 0 <= {key} < 1')
+
+
+def channels(image: Tensor, **values: int) -> None:
+    """Refuse images (B, C, H, W) unless C is each of the named values."""
+    for key, value in values.items():
+        if image.shape[1] != value:
+            raise UserError(
+                f'{key}={value}, but images have {image.shape[1]} channels: '
+                'make them agree'
+            )
 
 
 def positive(**values: float) -> None:

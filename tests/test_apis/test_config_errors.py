@@ -1,5 +1,7 @@
 import pytest
+import torch
 from mmengine.config import Config
+from mmengine.registry import OPTIMIZERS
 from mmseg.registry import MODELS
 
 from mmcar.apis.config_errors import ConfigError, naming_keys
@@ -18,14 +20,52 @@ def test_the_part_that_cannot_be_built_is_named():
         MODELS.build(cfg.model)
 
 
-def test_the_part_that_fails_is_named():
+def test_what_another_package_refuses_is_the_configs_mistake():
+    cfg = Config(dict(optim_wrapper=dict(type='SGD', lr=-1.0)))
+    weight = torch.nn.Parameter(torch.zeros(1))
+    with (
+        pytest.raises(ConfigError, match=r'optim_wrapper.*learning rate: -1'),
+        naming_keys(cfg, 'optim_wrapper'),
+    ):
+        OPTIMIZERS.build(dict(cfg.optim_wrapper, params=[weight]))
+
+
+@pytest.mark.parametrize('inside_torch', [False, True])
+def test_a_bug_stays_as_it_is_and_names_the_part(inside_torch, monkeypatch):
     cfg = Config(dict(model=toy_config()))
     model = MODELS.build(cfg.model)
+    calibration = model.decode_head.calibration
+    if inside_torch:
+        monkeypatch.setattr(calibration, 'predict_logits', torch.zeros(2).add)
+        wrong = torch.zeros(1, 3, 8, 8), None
+        kind = RuntimeError
+    else:
+        wrong, kind = (None,), AttributeError
     with (
-        pytest.raises(ConfigError, match=r'model.decode_head.calibration'),
+        pytest.raises(kind) as caught,
+        naming_keys(cfg, 'outer'),
+        naming_keys(cfg, 'inner'),
+    ):
+        calibration(*wrong)
+    if hasattr(caught.value, 'add_note'):
+        assert len(caught.value.__notes__) == 1
+        assert 'model.decode_head.calibration' in caught.value.__notes__[0]
+
+
+def test_our_own_constructors_know_what_they_refuse(monkeypatch):
+    cfg = Config(dict(model=toy_config()))
+
+    def buggy(*args, **kwargs):
+        raise ValueError('not meant for users')
+
+    place = 'mmcar.models.segmentors.car_segmentor.compile_networks'
+    monkeypatch.setattr(place, buggy)
+    with (
+        pytest.raises(ValueError, match='not meant') as caught,
         naming_keys(cfg),
     ):
-        model.decode_head.calibration(None)
+        MODELS.build(cfg.model)
+    assert not isinstance(caught.value, UserError)
 
 
 def test_a_key_is_named_once():

@@ -44,6 +44,13 @@ def test_training_pads_all_fields_once(size):
         assert sample.gt_sem_seg.data.shape[1:] == (height, width)
 
 
+@pytest.mark.parametrize('key', ['mean', 'std'])
+def test_normalisation_must_fit_the_channels(key):
+    preprocessor = MODELS.build(dict(CFG, **{key: [1.0, 2.0]}))
+    with pytest.raises(ValueError, match=f'{key} has 2 values.*3 channels'):
+        preprocessor(toy_batch(size=(8, 8)), training=True)
+
+
 def test_testing_pads_predictions_but_not_labels():
     cfg = dict(CFG, test_cfg=dict(size_divisor=8))
     data = MODELS.build(cfg)(batch_with_predictions((11, 13)))

@@ -6,6 +6,7 @@ from typing import Any
 
 from mmengine.evaluator import BaseMetric
 
+from ...utils.checks import one_of
 from .fields import refuse_nonfinite
 
 
@@ -22,6 +23,7 @@ class ImageMetric(BaseMetric):
     def __init__(
         self, collect_device: str = 'cpu', prefix: str | None = None
     ) -> None:
+        one_of(('cpu', 'gpu', 'npu'), collect_device=collect_device)
         super().__init__(collect_device=collect_device, prefix=prefix)
 
     @abstractmethod

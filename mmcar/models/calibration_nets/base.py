@@ -16,7 +16,7 @@ from mmengine.model import BaseModule
 from mmseg.structures import SegDataSample
 from torch import Tensor, nn
 
-from ...utils.checks import at_least
+from ...utils.checks import at_least, channels
 from ...utils.errors import UserError
 
 MIN_PROBABILITY = 1e-6
@@ -37,7 +37,12 @@ class BaseCalibration(BaseModule):
             classes starts from; classes that share one share its probability
             equally, as class and twin. None: the same classes.
         init_cfg: Initialisation config of MMEngine.
+
+    Attributes:
+        in_channels: Channels of the image; None: the net takes any.
     """
+
+    in_channels: int | None = None
 
     def __init__(
         self,
@@ -109,6 +114,8 @@ class BaseCalibration(BaseModule):
             black_box_probs: Probabilities (B, black_box_classes, H, W).
             data_samples: Ignored here.
         """
+        if self.in_channels is not None:
+            channels(image, **{'calibration.in_channels': self.in_channels})
         given = 0 if black_box_probs is None else black_box_probs.shape[1]
         if given != self.black_box_classes:
             raise UserError(
@@ -155,6 +162,7 @@ class ConvNetCalibration(BaseCalibration):
     def __init__(self, *, in_channels: int = 3, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         at_least(1, in_channels=in_channels)
+        self.in_channels = in_channels
         self.input_channels = in_channels + self.black_box_classes
 
 

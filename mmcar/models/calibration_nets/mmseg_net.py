@@ -38,6 +38,8 @@ class MMSegCalibration(BaseCalibration):
     ) -> None:
         super().__init__(num_classes, **kwargs)
         self.backbone = MODELS.build(backbone)
+        if 'in_channels' in backbone:
+            self.in_channels = backbone['in_channels'] - self.black_box_classes
         self.neck = None if neck is None else MODELS.build(neck)
         head = MODELS.build({'num_classes': num_classes, **decode_head})
         if head.out_channels != num_classes:

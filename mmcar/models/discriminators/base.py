@@ -12,7 +12,7 @@ from mmcv.cnn import ConvModule
 from mmengine.model import BaseModule
 from torch import Tensor, nn
 
-from ...utils.checks import at_least
+from ...utils.checks import at_least, channels
 from ...utils.errors import UserError
 
 _SLOPE = 0.2
@@ -95,6 +95,8 @@ class BaseDiscriminator(BaseModule):
         Returns:
             Logits (s * B,), or (s * B, h, w) of patches.
         """
+        expected = self.conv_image.in_channels
+        channels(image, **{'discriminator.in_channels': expected})
         if min(image.shape[-2:]) < self.min_size:
             raise UserError(
                 f'image of {tuple(image.shape[-2:])} pixels: a discriminator '

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
-from ...utils.checks import at_least, fraction
+from ...utils.checks import at_least, channels, fraction
 from .base import BaseGenerator
 
 _SLOPE = 0.2
@@ -91,6 +91,7 @@ class AuthorsUNet(BaseGenerator):
         fraction(dropout=dropout)
         super().__init__(noise_size, **kwargs)
         self.num_classes = num_classes
+        self.in_channels = in_channels
         a, b, c, d = (base_channels * factor for factor in (1, 2, 4, 8))
         widths = [in_channels + num_classes, a, b, c, d]
         self.down = nn.ModuleList(
@@ -114,6 +115,7 @@ class AuthorsUNet(BaseGenerator):
             image: Images (B, C, H, W).
             log_probs: F's log-probabilities (B, K, H, W).
         """
+        channels(image, **{'generator.in_channels': self.in_channels})
         x = torch.cat((image, log_probs.exp()), dim=1)
         levels = []
         for block in self.down:

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
-from ...utils.checks import at_least, fraction, one_of, positive
+from ...utils.checks import at_least, channels, fraction, one_of, positive
 from ..denormals import bounded_exp
 from ..gumbel import SharedGumbel
 from .base import BaseGenerator
@@ -103,6 +103,7 @@ class RefinementUNet(BaseGenerator):
         gumbel_size = shared.noise_size if shared else 0
         super().__init__(gumbel_size + noise_size, temperature, init_cfg)
         self.num_classes = num_classes
+        self.in_channels = in_channels
         self.residual = residual or shared is not None
         self.gumbel = shared
 
@@ -166,6 +167,7 @@ class RefinementUNet(BaseGenerator):
         self, image: Tensor, log_probs: Tensor
     ) -> tuple[UNetFeatures, Tensor]:
         """Return the features and the deepest level (B, C, h, w)."""
+        channels(image, **{'generator.in_channels': self.in_channels})
         inputs = torch.cat((image, bounded_exp(log_probs)), dim=1)
         if can_fold(self.up):
             inputs = inputs.contiguous(memory_format=torch.channels_last)

@@ -89,6 +89,11 @@ def class_maps(
     maps = samples.flatten(3)
     index = torch.arange(samples.shape[2], device=samples.device)
     if classes is not None:
+        if any(c not in range(samples.shape[2]) for c in classes):
+            raise UserError(
+                f'classes={tuple(classes)}: expected ids from 0 to '
+                f'{samples.shape[2] - 1}.'
+            )
         index = index[list(classes)]
         maps = maps.index_select(2, index)
     labels = labels.flatten(2)  # (B, A, P)

@@ -57,6 +57,11 @@ def _weighted_cross_entropy(
     class_weight: Tensor,
 ) -> Tensor:
     """Weighted mean of `label_cross_entropy`, hard labels or soft."""
+    if len(class_weight) != log_probs.shape[1]:
+        raise UserError(
+            f'class_weight has {len(class_weight)} numbers: expected one for '
+            f'each of the {log_probs.shape[1]} classes.'
+        )
     if target.dim() < log_probs.dim():
         known = target != ignore_index
         valid = known if valid is None else valid & known

@@ -230,6 +230,10 @@ def test_refuses():
         energy_loss(samples, labels)
     with pytest.raises(ValueError, match='smooth=-1'):
         EnergyLoss(smooth=-1)
+    samples, labels = make_case(num_samples=2)
+    for wrong in (-1, samples.shape[2]):  # -1 is no last class
+        with pytest.raises(ValueError, match='expected ids from 0 to'):
+            energy_loss(samples, labels, classes=[0, wrong])
 
 
 def test_order_of_classes_does_not_matter():

@@ -79,6 +79,12 @@ def test_weighted_cross_entropy_of_mmseg_equals_ours():
     torch.testing.assert_close(found, ours(log_probs, label))
 
 
+def test_class_weights_must_fit_the_classes():
+    loss = LabelCrossEntropy(class_weight=[1.0, 2.0])
+    with pytest.raises(ValueError, match=r'2 numbers.*3 classes'):
+        loss(torch.zeros(1, 3, 2, 2), torch.zeros(1, 2, 2, dtype=torch.long))
+
+
 def test_several_losses_train_the_calibration_net():
     model = toy_model(
         loss_pixels=[
