@@ -11,25 +11,29 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from .class_argmax import TILE, label_dtype, running_argmax, tiles
+from .class_argmax import as_array, label_dtype, running_argmax, tiles
 from .gumbel import SharedGumbel, gumbel_from_normal
 
-# Side of the tiles of a field: all classes of one fit the cache.
+# Side of the tiles of a field: small, as noise varies within it, and classes
+# that win somewhere in it should be few.
 FIELD_TILE = 64
 # Relative error of the fast way, and the normal values where it holds.
 ERROR = 1e-3
 RANGE = (-4.0, 5.0)
 # Classes this far below the largest cannot win within that range.
 FARTHEST = 80.0
+# What rounding may add to a sum: one below by more cannot win.
+ROUNDING = 1e-3
 
 
 def gumbel_labels(
     gumbel: SharedGumbel, log_probs: Tensor, z: Tensor
 ) -> Tensor:
-    """Draw label maps.
+    """Draw label maps on a CPU.
 
     Args:
         gumbel: Source of the noise.
@@ -40,89 +44,116 @@ def gumbel_labels(
         Label maps (S, B, H, W) as small integers.
     """
     batch, classes, height, width = log_probs.shape
-    labels = log_probs.new_empty(
+    labels = torch.empty(
         (len(z), batch, height, width), dtype=label_dtype(classes)
     )
-    field = gumbel.frequencies is not None
-    side = FIELD_TILE if field else TILE
-    for tile in tiles((height, width), z.device, side):
+    by_field = gumbel.frequencies is not None
+    draw = _draw_field if by_field else _draw_numbers
+    side = dict(side=FIELD_TILE) if by_field else {}
+    for tile in tiles((height, width), **side):
         scores = log_probs[(..., *tile)].contiguous()
-        normal = gumbel.normal(z, tile)
-        pairs = itertools.product(range(len(z)), range(batch))
-        if field:
-            odds = _inverse_odds(scores)
-            for s, b in pairs:
-                own = labels[(s, b, *tile)]
-                _race(scores[b], odds[b], normal[s, b], own)
-            continue
-        noise = gumbel_from_normal(normal)
-        rivals = _rivals(scores, noise).tolist()
-        for s, b in pairs:
-            ids = [k for k, may_win in enumerate(rivals[s][b]) if may_win]
-            sums = _sums(scores[b], noise[s, b], ids)
-            running_argmax(sums, ids, labels[(s, b, *tile)])
+        draw(scores, gumbel.normal(z, tile), labels.numpy()[(..., *tile)])
     return labels
 
 
-def _rivals(scores: Tensor, noise: Tensor) -> Tensor:
-    """Which classes may win somewhere in a tile.
+def _draw_numbers(scores: Tensor, normal: Tensor, labels: np.ndarray) -> None:
+    """Draw a tile with one number per class.
 
     Args:
         scores: log F (B, K, h, w).
-        noise: One number per class (S, B, K, 1, 1).
-
-    Returns:
-        (S, B, K), False where another class is larger everywhere.
+        normal: Normal values behind the noise (S, B, K, 1, 1).
+        labels: Where the labels go, (S, B, h, w).
     """
-    noise = noise[..., 0, 0]
+    noise = gumbel_from_normal(normal)[..., 0, 0]
     lowest, highest = (
         bound(scores, (-2, -1)) + noise for bound in (torch.amin, torch.amax)
     )
     # Negated, so that NaN is a rival, too.
-    return ~(highest < lowest.amax(-1, keepdim=True))
+    rivals = ~(highest < lowest.amax(-1, keepdim=True))
+    values, numbers = as_array(scores), as_array(noise)
+    for s, b in itertools.product(*map(range, labels.shape[:2])):
+        ids = rivals[s, b].nonzero()[:, 0].tolist()
+        sums = _sums(values[b], numbers[s, b], ids)
+        running_argmax(sums, ids, labels[s, b])
 
 
 def _sums(
-    scores: Tensor, noise: Tensor, classes: Sequence[int]
-) -> Iterator[Tensor]:
+    scores: np.ndarray, noise: np.ndarray, classes: Sequence[int]
+) -> Iterator[np.ndarray]:
     """Log F plus noise (h, w) for each of some classes, in one buffer."""
-    buffer = torch.empty_like(scores[0])
+    buffer = np.empty_like(scores[0])
     for k in classes:
-        yield torch.add(scores[k], noise[k], out=buffer)
+        yield np.add(scores[k], noise[k], out=buffer)
 
 
-def _inverse_odds(scores: Tensor) -> Tensor:
-    """``max_j F_j / F_k`` of log F (B, K, h, w)."""
-    best = scores.amax(1, keepdim=True)
-    return (best - scores).clamp_(max=FARTHEST).exp_()
-
-
-def _race(scores: Tensor, odds: Tensor, normal: Tensor, own: Tensor) -> None:
-    """Write the winning class of each pixel of a field.
+def _draw_field(scores: Tensor, normal: Tensor, labels: np.ndarray) -> None:
+    """Draw a tile whose noise differs between pixels.
 
     Args:
-        scores: log F (K, h, w).
-        odds: Their `_inverse_odds`.
-        normal: Normal values behind the noise (K, h, w).
-        own: Where the labels go, (h, w).
+        scores: log F (B, K, h, w).
+        normal: Normal values behind the noise (S, B, K, h, w).
+        labels: Where the labels go, (S, B, h, w).
     """
-    # log(Phi(n)) = log1p(-Phi(-n))
-    values = torch.erfc(normal * math.sqrt(0.5)).mul_(-0.5)
-    values = values.log1p_().mul_(odds)  # all below 0
-    labels = torch.zeros_like(own)
-    best, second = values[0].clone(), torch.full_like(values[0], -torch.inf)
-    larger, lower = torch.empty_like(best, dtype=torch.bool), best.clone()
-    for index, value in enumerate(values[1:], 1):
-        torch.gt(value, best, out=larger)
-        labels.masked_fill_(larger, index)
-        torch.minimum(best, value, out=lower)
-        torch.maximum(second, lower, out=second)
-        torch.maximum(best, value, out=best)
-    # Negated, so that NaN is unsure, too.
-    unsure = ~(second < best * (1 + ERROR))
-    lowest, highest = normal.aminmax()
-    if not (lowest > RANGE[0] and highest < RANGE[1]):
+    values, pixels = as_array(scores.flatten(2)), as_array(normal.flatten(3))
+    low, high = (
+        gumbel_from_normal(torch.from_numpy(extreme)).numpy()
+        for extreme in (pixels.min(-1), pixels.max(-1))
+    )
+    best = values.max(1, keepdims=True)
+    odds = np.exp(np.minimum(best - values, FARTHEST))  # max_j F_j / F_k
+    size = labels.shape[2:]
+    for s, b in itertools.product(*map(range, labels.shape[:2])):
+        ids = _rivals(values[b], low[s, b], high[s, b])
+        if len(ids) == 1:
+            labels[s, b].fill(ids[0])
+            continue
+        parts = (part[ids] for part in (values[b], odds[b], pixels[s, b]))
+        labels[s, b] = ids.astype(labels.dtype)[_race(*parts)].reshape(size)
+
+
+def _rivals(
+    scores: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> np.ndarray:
+    """Ids of the classes that may win somewhere in a tile.
+
+    Args:
+        scores: log F (K, P).
+        low: Lower bounds of the noise of each class (K,).
+        high: Upper bounds of the noise of each class (K,).
+    """
+    least = (scores + low[:, None]).max(0)  # what the winner has
+    reach = (scores - least).max(1) + high
+    # Negated, so that NaN is a rival, too.
+    return np.flatnonzero(~(reach < -ROUNDING))
+
+
+def _race(
+    scores: np.ndarray, odds: np.ndarray, normal: np.ndarray
+) -> np.ndarray:
+    """The winner at each pixel of a field, by its place among the rivals.
+
+    Args:
+        scores: log F (R, P) of the rivals.
+        odds: ``max_j F_j / F_k`` (R, P).
+        normal: Normal values behind the noise (R, P).
+
+    Returns:
+        Indices (P,) from 0 to R - 1.
+    """
+    # log(Phi(n)) = log1p(-Phi(-n)); NumPy has no erfc.
+    halves = torch.from_numpy(normal * np.float32(math.sqrt(0.5)))
+    values = halves.erfc_().mul_(-0.5).log1p_().numpy()
+    values *= odds  # all below 0
+    # Negated, so that NaN is close, too.
+    close = ~(values < values.max(0) * np.float32(1 + ERROR))
+    close = close.view(np.uint8)
+    small = np.uint8 if len(close) < 256 else np.int16
+    unsure = close.sum(0, dtype=small) != 1
+    if not (normal.min() > RANGE[0] and normal.max() < RANGE[1]):
         unsure |= ((normal <= RANGE[0]) | (normal >= RANGE[1])).any(0)
-    sums = scores[:, unsure] + gumbel_from_normal(normal[:, unsure])
-    labels[unsure] = sums.argmax(0).to(own.dtype)
-    own.copy_(labels)
+    # Right where one is close.
+    winner = (close * np.arange(len(close), dtype=small)[:, None]).max(0)
+    if unsure.any():
+        noise = gumbel_from_normal(torch.from_numpy(normal[:, unsure]))
+        winner[unsure] = (scores[:, unsure] + noise.numpy()).argmax(0)
+    return winner

@@ -17,6 +17,15 @@ def test_class_argmax_is_argmax(size, classes):
     assert torch.equal(labels.long(), scores.argmax(1))
 
 
+def test_class_argmax_of_any_memory_format_and_type():
+    torch.manual_seed(0)
+    scores = torch.randn(2, 5, 40, 130)
+    last = scores.to(memory_format=torch.channels_last)
+    assert torch.equal(class_argmax(last).long(), scores.argmax(1))
+    half = scores.bfloat16()
+    assert torch.equal(class_argmax(half).long(), half.argmax(1))
+
+
 @pytest.mark.parametrize('samples', [1, 3, 300])
 def test_class_counts(samples):
     torch.manual_seed(0)
@@ -45,3 +54,13 @@ def test_training_free_labels_are_the_argmax_of_all_sums(field, sharpness):
     labels = sampler.sample_labels(log_probs, z)
     assert torch.equal(labels.long(), sampler.decode(log_probs, z).argmax(2))
     assert len(labels.unique()) == 5
+
+
+def test_fields_of_many_classes():
+    torch.manual_seed(0)
+    sampler = GumbelSampler(300, correlation_length=3.0)
+    log_probs = torch.zeros(1, 300, 9, 70).log_softmax(1)  # all are close
+    z = torch.randn(2, 1, sampler.noise_size)
+    labels = sampler.sample_labels(log_probs, z)
+    assert torch.equal(labels.long(), sampler.decode(log_probs, z).argmax(2))
+    assert labels.max() > 255

@@ -1,5 +1,6 @@
 """From drawn samples to the fields of a data sample."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -11,6 +12,9 @@ from torch import Tensor
 
 from ...structures import is_resized, to_original
 from ..class_argmax import class_argmax, class_counts, label_dtype
+
+SMALLEST = torch.finfo(torch.float32).tiny
+"""Probabilities below have no finite logarithm once they are rounded."""
 
 
 class SampleMaps:
@@ -108,24 +112,29 @@ def attach_predictions(
     z = model.draw_noise(inputs, data_samples, number, (cfg['seed'],))
     outputs = list(data_samples or (SegDataSample() for _ in inputs))
     drawn = draw_samples(model, state, z, inputs, outputs)
-    class_probs = model.log_probs(state).exp()
+    log_probs = model.log_probs(state)
     extra = model.extra_predictions(state)
     for i, (sample, own) in enumerate(zip(outputs, drawn, strict=True)):
-        meta = sample.metainfo
-
-        def original(maps: Tensor, i: int = i, meta: dict = meta) -> Tensor:
-            return to_original(maps[i : i + 1], meta, model.align_corners)[0]
-
-        probs = original(class_probs)
-        tiny = torch.finfo(probs.dtype).tiny
-        decision = class_argmax(probs[None]).long()
+        restore = partial(
+            to_original,
+            meta=sample.metainfo,
+            align_corners=model.align_corners,
+        )
+        logits = log_probs[i : i + 1]
+        if is_resized(inputs, sample.metainfo):
+            # What is blended are probabilities.
+            logits = restore(logits.exp()).clamp_min_(SMALLEST).log_()
+        else:
+            logits = restore(logits).clamp_min(math.log(SMALLEST))
         sample.set_data(
             dict(
-                pred_sem_seg=PixelData(data=decision),
-                # In place: nobody else reads these probabilities.
-                seg_logits=PixelData(data=probs.clamp_min_(tiny).log_()),
+                pred_sem_seg=PixelData(data=class_argmax(logits).long()),
+                seg_logits=PixelData(data=logits[0]),
                 **own.fields(),
-                **{k: PixelData(data=original(m)) for k, m in extra.items()},
+                **{
+                    key: PixelData(data=restore(maps[i : i + 1])[0])
+                    for key, maps in extra.items()
+                },
             )
         )
     return outputs
