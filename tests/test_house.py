@@ -61,3 +61,26 @@ def test_rooms_import_only_rooms_above_them():
             assert RANK[other] < RANK[room], f'{path} imports {other}'
             assert (room, other) not in STRANGERS, f'{path} imports {other}'
     assert seen > 50, 'the test reads imports'
+
+
+def test_tests_mirror_the_rooms():
+    """A test lies where its module does; only few are about several."""
+    tests = Path(__file__).parent
+    folders = {p.parent for p in PACKAGE.rglob('*.py')}
+    for folder in folders:
+        parts = folder.relative_to(PACKAGE).parts
+        mirror = tests.joinpath(*(f'test_{part}' for part in parts))
+        assert any(mirror.rglob('test_*.py')), f'no tests of {folder}'
+    strangers = [
+        path.relative_to(tests)
+        for path in tests.rglob('test_*.py')
+        if path.parent != tests and not _has_module(path.relative_to(tests))
+    ]
+    assert len(strangers) <= 8, strangers
+
+
+def _has_module(test: Path) -> bool:
+    *folders, name = (part.removeprefix('test_') for part in test.parts)
+    if folders[0] in ('tools', 'wrong_configs'):
+        return True
+    return PACKAGE.joinpath(*folders, name).is_file()

@@ -1,0 +1,30 @@
+import pytest
+
+from mmcar.models.segmentors.settings import TEST_CFG, complete_test_cfg
+
+
+def test_nothing_said_is_all_defaults():
+    assert complete_test_cfg(None) == TEST_CFG
+    assert complete_test_cfg(dict(seed=3)) == {**TEST_CFG, 'seed': 3}
+
+
+def test_windows_become_pairs():
+    cfg = complete_test_cfg(dict(mode='slide', crop_size=8, stride=[4, 6]))
+    assert (cfg['crop_size'], cfg['stride']) == ((8, 8), (4, 6))
+
+
+@pytest.mark.parametrize(
+    ('cfg', 'words'),
+    [
+        (dict(sead=1), r"unknown keys \['sead'\]"),
+        (dict(num_samples=0), 'test_cfg.num_samples=0'),
+        (dict(samples_per_chunk=0), 'test_cfg.samples_per_chunk=0'),
+        (dict(mode='tiles'), 'test_cfg.mode'),
+        (dict(mode='slide', stride=4), 'test_cfg.crop_size=None'),
+        (dict(mode='slide', crop_size=8, stride=(4, 0)), 'test_cfg.stride'),
+        (dict(mode='slide', crop_size=(8, 4), stride=(8, 5)), 'leaves gaps'),
+    ],
+)
+def test_refuses(cfg, words):
+    with pytest.raises(ValueError, match=words):
+        complete_test_cfg(cfg)
