@@ -1,0 +1,15 @@
+# control.py, trained long: paper's recipe on the readers' mean.
+_base_ = ['./control.py', '../_base_/long.py']
+train_dataloader = _base_.in_process
+# Every eighth validation slice.
+val_dataloader = dict(
+    _base_.in_process, dataset=dict(indices=list(range(0, 2312, 8)))
+)
+val_evaluator = _base_.sample_metrics
+train_cfg = dict(
+    phases=[dict(_base_.stage_2, iters=_base_.long_iters)],
+    val_begin=1,
+    val_interval=_base_.long_interval,
+)
+custom_hooks = [*_base_.custom_hooks, _base_.processor_time]
+default_hooks = dict(checkpoint=dict(interval=_base_.long_interval))
