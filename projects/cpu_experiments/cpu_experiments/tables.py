@@ -112,13 +112,12 @@ def all_tables(summary: dict) -> dict[str, str]:
     return tables | {'camvid offsets': offset_table(summary)}
 
 
-def fill_page(text: str, summary: dict) -> str:
+def fill_marks(text: str, tables: dict[str, str]) -> str:
     """Put tables between their marks, `<!-- table: NAME -->` and end.
 
     Raises:
         UserError: A mark names no table, or a table has no mark.
     """
-    tables = all_tables(summary)
     marks = [match[2] for match in MARKED.finditer(text)]
     if sorted(marks) != sorted(tables):
         raise UserError(
@@ -126,6 +125,11 @@ def fill_page(text: str, summary: dict) -> str:
             f'each of {sorted(tables)} once.'
         )
     return MARKED.sub(lambda m: f'{m[1]}{tables[m[2]]}\n{m[3]}', text)
+
+
+def fill_page(text: str, summary: dict) -> str:
+    """Put the tables of a summary between their marks."""
+    return fill_marks(text, all_tables(summary))
 
 
 def write_page(page: Path, summary: dict) -> None:

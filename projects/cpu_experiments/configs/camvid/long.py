@@ -1,10 +1,7 @@
 # control.py, trained long: paper's recipe on the true flip probabilities.
 _base_ = ['./control.py', '../_base_/long.py']
 train_dataloader = _base_.in_process
-# Every second image.
-val_dataloader = dict(
-    _base_.in_process, dataset=dict(indices=list(range(0, 101, 2)))
-)
+val_dataloader = dict(_base_.in_process, **_base_.some_scenes)
 train_cfg = dict(
     phases=[dict(_base_.stage_2, iters=_base_.long_iters)],
     val_begin=1,

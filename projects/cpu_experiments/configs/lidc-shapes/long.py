@@ -1,10 +1,7 @@
 # control.py, trained long: paper's recipe on the readers' mean.
 _base_ = ['./control.py', '../_base_/long.py']
 train_dataloader = _base_.in_process
-# Every eighth validation slice.
-val_dataloader = dict(
-    _base_.in_process, dataset=dict(indices=list(range(0, 2312, 8)))
-)
+val_dataloader = dict(_base_.in_process, **_base_.some_slices)
 val_evaluator = _base_.sample_metrics
 train_cfg = dict(
     phases=[dict(_base_.stage_2, iters=_base_.long_iters)],

@@ -1,0 +1,26 @@
+# As long.py, with the authors' published code: docs/paper.md has the list.
+_base_ = [
+    '../_base_/authors.py',
+    '../_base_/camvid_flips_48x64.py',
+    '../_base_/long.py',
+]
+model = dict(
+    decode_head=dict(num_classes=16, generator=dict(noise_size=32)),
+    discriminator=dict(image_size=(48, 64)),
+)
+train_pipeline = [
+    *_base_.load,
+    _base_.resize,
+    _base_.class_flips,
+    _base_.pack,
+]
+train_dataloader = dict(
+    _base_.in_process, dataset=dict(pipeline=train_pipeline)
+)
+val_dataloader = dict(_base_.in_process, **_base_.some_scenes)
+train_cfg = dict(
+    phases=[dict(_base_.stage_2, iters=_base_.long_iters)],
+    val_interval=_base_.long_interval,
+)
+custom_hooks = [*_base_.custom_hooks, _base_.processor_time]
+default_hooks = dict(checkpoint=dict(interval=_base_.long_interval))

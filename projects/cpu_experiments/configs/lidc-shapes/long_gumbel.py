@@ -1,0 +1,4 @@
+# control_gumbel.py on the images that long.py is scored on.
+_base_ = ['./control_gumbel.py', '../_base_/long.py']
+test_dataloader = dict(_base_.val_dataloader, **_base_.some_slices)
+test_evaluator = _base_.sample_metrics

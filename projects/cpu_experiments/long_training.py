@@ -1,0 +1,102 @@
+"""Train the paper's recipe long enough to be judged, and show the curve.
+
+Each training is `tools/train.py CONFIG --resume` on one thread. Stop it when
+you like: called again, it goes on from the last checkpoint, and the curve is
+that of all parts together. The scores so far go to long_training.json beside
+this file, and from there into plot and tables of long_training.md.
+
+Example::
+
+    python projects/cpu_experiments/long_training.py --only lidc-shapes/long
+    python projects/cpu_experiments/long_training.py --curves
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+from cpu_experiments.long_page import TITLES, draw, table
+from cpu_experiments.long_runs import (
+    LINES,
+    LONG_RUNS,
+    SEED,
+    LongRun,
+    collect,
+)
+from cpu_experiments.running import Experiments
+from cpu_experiments.tables import fill_marks
+from mmcar import cli
+from mmcar.utils.errors import UserError
+from mmcar.utils.files import write_file, write_json
+from mmcar.visualization.files import write_figure
+from run import PROJECT, ROOT, current_commit
+
+RECORD = PROJECT / 'long_training.json'
+PAGE = PROJECT / 'long_training.md'
+PLOT = PROJECT / 'images' / 'long_training.png'
+
+
+def parse_args() -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        '--only',
+        nargs='+',
+        metavar='RUN',
+        default=[run.key for run in LONG_RUNS],
+        help='group/config, in the order to train (default: all)',
+    )
+    parser.add_argument(
+        '--curves', action='store_true', help='train nothing, write the page'
+    )
+    parser.add_argument(
+        '--work-dir', type=Path, default=Path('work_dirs/experiments')
+    )
+    parser.add_argument('--debug', action='store_true')
+    return parser.parse_args()
+
+
+def select(names: list[str]) -> list[LongRun]:
+    """Runs by their names, in this order."""
+    known = {run.key: run for run in LONG_RUNS}
+    for name in names:
+        if name not in known:
+            raise UserError(
+                f'--only {name}: there is no such run, expected some of '
+                f'{", ".join(known)}.'
+            )
+    return [known[name] for name in names]
+
+
+def write_page(experiments: Experiments) -> None:
+    """Add what the work dir has to the record; write plot and tables."""
+    records = json.loads(RECORD.read_text()) if RECORD.is_file() else {}
+    records |= collect(experiments)
+    tables = {f'long {group}': table(records, group) for group in TITLES}
+    page = fill_marks(PAGE.read_text(), tables)
+    write_json(RECORD, records)
+    write_figure(PLOT, draw(records))
+    write_file(PAGE, page.encode())
+    print(f'Written: {RECORD}, {PLOT}, {PAGE}')
+
+
+def main() -> None:
+    """Train what is asked for, then write the page."""
+    args = parse_args()
+    runs = select(args.only)
+    if Path.cwd() != ROOT:
+        raise UserError(f'Run this from {ROOT}.')
+    experiments = Experiments(args.work_dir, commit=current_commit())
+    if not args.curves:
+        for row in LINES:
+            experiments.test(row, SEED)
+        for run in runs:
+            experiments.train(run.group, run.name, SEED)
+    write_page(experiments)
+
+
+if __name__ == '__main__':
+    cli.run_tool(main)
