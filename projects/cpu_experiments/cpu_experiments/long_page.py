@@ -16,14 +16,13 @@ MILESTONES = (250, 500, 1000, 2000, 4000, 8000, 16000, 30000)
 
 def draw(records: dict) -> Figure:
     """GED 16 against iterations and against processor time."""
-    figure = Figure((9, 6), layout='constrained')
-    grid = figure.subplots(len(TITLES), 2, sharey='row')
-    for (group, title), (left, right) in zip(
-        TITLES.items(), grid, strict=True
-    ):
+    groups = [g for g in TITLES if any(k.startswith(g) for k in records)]
+    figure = Figure((9, 3 * len(groups)), layout='constrained')
+    grid = figure.subplots(len(groups), 2, sharey='row', squeeze=False)
+    for group, (left, right) in zip(groups, grid, strict=True):
         for axes, key in ((left, 'iterations'), (right, 'minutes')):
             _draw_group(axes, records, group, key)
-        left.set_ylabel(f'{title}\nGED 16')
+        left.set_ylabel(f'{TITLES[group]}\nGED 16')
         left.legend(fontsize=8)
     grid[-1][0].set_xlabel('iterations')
     grid[-1][1].set_xlabel('minutes of processor time')

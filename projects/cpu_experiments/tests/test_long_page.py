@@ -54,3 +54,8 @@ def test_plot_shows_every_run_and_line(column, key):
         assert list(drawn[label].get_xdata()) == record[key]
         assert list(drawn[label].get_ydata()) == record['GED_16']
     assert set(drawn['training-free'].get_ydata()) == {0.029}
+
+
+def test_plot_leaves_out_what_has_not_run():
+    records = {'camvid/long': RECORDS['camvid/long']}
+    assert len(draw(records).axes) == 2
