@@ -12,7 +12,7 @@ COVERAGE := --cov --cov-report=term:skip-covered --cov-fail-under=70
 export OMP_WAIT_POLICY ?= PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart experiments test test-all test-gpu test-onedl \
+.PHONY: help setup quickstart experiments test test-all test-gpu test-browser test-onedl \
 	test-package docs lint format
 
 help:  ## Show this list
@@ -45,6 +45,14 @@ test-all: setup  ## Run the slow tests and the fault suites too
 
 test-gpu: setup  ## Run the tests of GPUs, where there are any
 	@$(RUN) -m pytest -m gpu
+
+test-browser: $(VENV)/.mmcar-browser  ## Run the tests of the report in chromium
+	@$(RUN) -m pytest -m browser
+
+$(VENV)/.mmcar-browser: $(VENV)/.mmcar-ready
+	@$(RUN) -m pip install -qq --disable-pip-version-check \
+		-c requirements/constraints.txt -r requirements/browser.txt
+	@touch $@
 
 test-onedl: $(ONEDL_VENV)/.mmcar-ready  ## Run the tests on the onedl forks
 	@$(ONEDL_VENV)/bin/python $(PYTEST)

@@ -78,6 +78,7 @@ setup(
     # .mim may lie in site-packages.
     package_dir={'': '.'},
     packages=find_packages(include=['mmcar', 'mmcar.*']),
+    package_data={'mmcar.visualization.report': ['assets/*']},
     cmdclass={'build_py': BuildWithExtras},
     python_requires='>=3.10',
     install_requires=requirements('runtime'),
@@ -87,6 +88,7 @@ setup(
         'tests': requirements('tests'),
         'deploy': requirements('deploy'),
         'docs': requirements('docs'),
+        'browser': requirements('browser'),
     },
     classifiers=[
         'Development Status :: 4 - Beta',

@@ -66,11 +66,12 @@ def build(folder: Path) -> Path:
     if missing:
         sys.exit(f'The sdist lacks {", ".join(missing)}')
     with zipfile.ZipFile(wheel) as archive:
-        stray = [
-            name
-            for name in archive.namelist()
-            if not name.startswith(('mmcar/', 'mmcar-'))
-        ]
+        names = archive.namelist()
+    stray = [n for n in names if not n.startswith(('mmcar/', 'mmcar-'))]
+    assets = ROOT / 'mmcar' / 'visualization' / 'report' / 'assets'
+    for file in assets.iterdir():
+        if str(file.relative_to(ROOT)) not in names:
+            sys.exit(f'The wheel lacks {file.name} of the report')
     if stray:
         sys.exit(f'The wheel holds files beside mmcar: {stray}')
     return wheel

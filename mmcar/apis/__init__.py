@@ -1,5 +1,6 @@
-"""For users in Python: inference, calibration, checks of a config."""
+"""For users in Python: inference, report, calibration, config checks."""
 
 from .inferencer import StochasticInferencer
+from .report import build_report
 
-__all__ = ['StochasticInferencer']
+__all__ = ['StochasticInferencer', 'build_report']

@@ -101,22 +101,10 @@ SAMPLERS: dict[str, Sampler] = {
 }
 
 
-def reference_scores(
-    data_samples: Iterable[BaseDataElement | Mapping],
-    *,
-    num_classes: int,
-    num_samples: int | Sequence[int] = 16,
-    classes: Sequence[int | str] | None = None,
-    absent: str | None = None,
-    ignore_index: int = 255,
-    class_names: Sequence[str] | None = None,
-    seed: int = 0,
-) -> dict[str, dict[str, float]]:
+class ReferenceSamplers:
     """Scores of samplers that know the labels, by the metrics' conventions.
 
     Args:
-        data_samples: One per image, with ``gt_sem_segs`` (A, H, W) and maybe
-            ``class_flips``; predictions are not needed. Read once.
         num_classes: Number of classes K.
         num_samples: Sample count, or several.
         classes: As in :class:`SampleMetric`.
@@ -124,48 +112,95 @@ def reference_scores(
         ignore_index: Id of unlabelled pixels.
         class_names: Names of the K classes, if ``classes`` has names.
         seed: Of all draws.
-
-    Returns:
-        ``{sampler: {score: value}}``; HM-IoU where labels do not flip.
     """
-    ids = class_ids(classes, class_names, num_classes)
-    options: dict[str, Any] = {
-        'num_samples': num_samples,
-        'num_classes': num_classes,
-        'classes': ids,
-        'absent': absent,
-        'ignore_index': ignore_index,
-    }
-    metrics = {
-        name: (GEDMetric(**options), HMIoUMetric(**options))
-        for name in SAMPLERS
-    }
-    generator = torch.Generator().manual_seed(seed)
-    for data_sample in data_samples:
+
+    def __init__(
+        self,
+        num_classes: int,
+        num_samples: int | Sequence[int] = 16,
+        classes: Sequence[int | str] | None = None,
+        absent: str | None = None,
+        ignore_index: int = 255,
+        class_names: Sequence[str] | None = None,
+        seed: int = 0,
+    ) -> None:
+        options: dict[str, Any] = {
+            'num_samples': num_samples,
+            'num_classes': num_classes,
+            'classes': class_ids(classes, class_names, num_classes),
+            'absent': absent,
+            'ignore_index': ignore_index,
+        }
+        self.num_classes = num_classes
+        self.ignore_index = ignore_index
+        self.metrics = {
+            name: (GEDMetric(**options), HMIoUMetric(**options))
+            for name in SAMPLERS
+        }
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def add(self, data_sample: BaseDataElement | Mapping) -> None:
+        """Let every sampler draw for one image.
+
+        Args:
+            data_sample: With ``gt_sem_segs`` (A, H, W) and maybe
+                ``class_flips``; predictions are not needed.
+        """
         image = _without_prediction(data_sample)
         flips = image['class_flips']
-        probs, _ = label_distribution(image, num_classes, ignore_index)
-        labels = _drawable(labels_of(image), probs, ignore_index)
+        probs, _ = label_distribution(
+            image, self.num_classes, self.ignore_index
+        )
+        labels = _drawable(labels_of(image), probs, self.ignore_index)
         truth = Truth(probs, labels, flips)
         for name, sampler in SAMPLERS.items():
-            ged, hm_iou = metrics[name]
+            ged, hm_iou = self.metrics[name]
             most = max(ged.num_samples)
-            maps = sampler(truth, most, generator)
+            maps = sampler(truth, most, self.generator)
             sampled = [image | {'pred_samples': {'data': maps}}]
             ged.process({}, sampled)
             if not flips:
                 hm_iou.process({}, sampled)
-    if not metrics['perfect sampler'][0].results:
-        raise UserError('data_samples: expected at least one image')
-    return {
-        name: {
-            key: value
-            for metric in pair
-            if metric.results
-            for key, value in metric.compute_metrics(metric.results).items()
+
+    def scores(self) -> dict[str, dict[str, float]]:
+        """Means over the images.
+
+        Returns:
+            ``{sampler: {score: value}}``; HM-IoU where labels do not flip.
+        """
+        if not self.metrics['perfect sampler'][0].results:
+            raise UserError('data_samples: expected at least one image')
+        return {
+            name: {
+                key: value
+                for metric in pair
+                if metric.results
+                for key, value in metric.compute_metrics(
+                    metric.results
+                ).items()
+            }
+            for name, pair in self.metrics.items()
         }
-        for name, pair in metrics.items()
-    }
+
+
+def reference_scores(
+    data_samples: Iterable[BaseDataElement | Mapping],
+    **options: Any,
+) -> dict[str, dict[str, float]]:
+    """Scores of samplers that know the labels, on a whole data set.
+
+    Args:
+        data_samples: One per image, see :meth:`ReferenceSamplers.add`. Read
+            once.
+        options: Arguments of :class:`ReferenceSamplers`.
+
+    Returns:
+        See :meth:`ReferenceSamplers.scores`.
+    """
+    samplers = ReferenceSamplers(**options)
+    for data_sample in data_samples:
+        samplers.add(data_sample)
+    return samplers.scores()
 
 
 def _without_prediction(data_sample: BaseDataElement | Mapping) -> dict:

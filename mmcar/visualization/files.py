@@ -17,7 +17,7 @@ def write_labels(path: Path, label_map: np.ndarray) -> None:
 
 
 def write_figure(path: Path, figure: Figure, dpi: int = 100) -> None:
-    """Write a figure as a PNG file, whole or not at all."""
+    """Write a figure as the path's suffix says, whole or not at all."""
     drawn = io.BytesIO()
-    figure.savefig(drawn, format='png', dpi=dpi)
+    figure.savefig(drawn, format=path.suffix[1:], dpi=dpi)
     write_file(path, drawn.getvalue())

@@ -9,6 +9,7 @@ from .calibration import (
     score_sums,
 )
 from .changes import Change, describe_changes
+from .class_areas import class_area_sums
 from .class_flips import flip_energy_distance, flip_energy_terms
 from .contour_boxplot import ContourBoxplot, band_depth, contour_boxplot
 from .energy import (
@@ -45,6 +46,7 @@ __all__ = [
     'band_depth',
     'best_match_iou',
     'brier_score',
+    'class_area_sums',
     'class_shares',
     'contour_boxplot',
     'decision_iou',

@@ -20,7 +20,7 @@ def entropy(probs: Tensor) -> Tensor:
     return torch.special.entr(probs).sum(-3)
 
 
-def _check(
+def check_observations(
     probs: Tensor, labels: Tensor, weights: Tensor | None, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
     """Return labels (A, H, W) int64, ignored ones 0, and their weights."""
@@ -98,7 +98,9 @@ class CalibrationBins:
     def _add(
         self, probs: Tensor, labels: Tensor, weights: Tensor | None
     ) -> None:
-        labels, weights = _check(probs, labels, weights, self.ignore_index)
+        labels, weights = check_observations(
+            probs, labels, weights, self.ignore_index
+        )
         confidence, decision = probs.max(0)
         edges = torch.linspace(0, 1, self.num_bins + 1).to(probs)
         index = torch.bucketize(confidence, edges, right=True) - 1
@@ -169,7 +171,7 @@ def score_sums(
     """
     rows = []
     for p, y, w in _images(probs, labels, weights):
-        y, w = _check(p, y, w, ignore_index)
+        y, w = check_observations(p, y, w, ignore_index)
         p = p.double()
         of_label = p.gather(0, y)  # (A, H, W)
         brier = p.square().sum(0) - 2 * of_label + 1

@@ -1,0 +1,218 @@
+"""All figures of a tested data set: of each image, and of all together."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from mmseg.registry import METRICS
+from torch import Tensor
+
+from ..structures import ClassFlips, class_flips_of
+from .bounds import ReferenceSamplers
+from .functional import class_area_sums, decision_iou, flip_observations
+from .functional.calibration import CalibrationBins
+from .metrics import CalibrationMetric, GEDMetric, metric_configs
+from .metrics.fields import base_label_of, image_name, labels_of
+from .metrics.pairs import energy_terms
+
+SOURCES = {'probabilities': '', 'samples': '_samples'}
+"""What can be calibrated, and how `CalibrationMetric` marks it."""
+# A report scores all samples that it shows, and writes its own table.
+OWN_SETTINGS = ('num_samples', 'csv_file')
+
+
+class Observations(NamedTuple):
+    """Labels of an image (A, H, W) and the weight of each; None is 1."""
+
+    labels: Tensor
+    weights: Tensor | None
+
+
+class Survey:
+    """Scores images one after the other, with the scores of ``test.py``.
+
+    Args:
+        metainfo: Of the data set: ``classes``, maybe ``class_flips``.
+        num_samples: Samples of each image, all of which are scored.
+        configured: Metrics of a config, whose settings stay.
+        bounds: Also score samplers that know the labels.
+        seed: Of those samplers.
+    """
+
+    def __init__(
+        self,
+        metainfo: Mapping[str, Any],
+        num_samples: int,
+        configured: Sequence[Mapping] = (),
+        bounds: bool = True,
+        seed: int = 0,
+    ) -> None:
+        self.classes = metainfo['classes']
+        self.num_samples = num_samples
+        self.flips = ClassFlips.parse(
+            metainfo.get('class_flips'), len(self.classes)
+        )
+        names = ['GED', 'flips' if self.flips else 'HM-IoU', 'ECE']
+        settings = [
+            {k: v for k, v in metric.items() if k not in OWN_SETTINGS}
+            for metric in configured
+        ]
+        self.metrics = {
+            config['type']: METRICS.build(config)
+            for config in metric_configs(names, num_samples, settings)
+        }
+        for metric in self.metrics.values():
+            metric.dataset_meta = dict(metainfo)
+        self.ged: GEDMetric = self.metrics['GEDMetric']
+        self.calibration: CalibrationMetric = self.metrics['CalibrationMetric']
+        how = self.ged.conventions
+        self.samplers = None
+        if bounds:
+            self.samplers = ReferenceSamplers(
+                how.num_classes,
+                num_samples,
+                how.given_classes,
+                how.given_absent,
+                how.ignore_index,
+                seed=seed,
+            )
+        self.areas = torch.zeros(len(SOURCES), 2, len(self.classes)).double()
+
+    def add(self, data_sample: dict) -> dict[str, Any]:
+        """Score one predicted image.
+
+        Args:
+            data_sample: With predictions and labels, in its dict form.
+
+        Returns:
+            Its figures by name, NaN where it has none; ``bins`` are those of
+            `CalibrationBins`, by `SOURCES`.
+        """
+        for metric in self.metrics.values():
+            metric.process({}, [data_sample])
+        if self.samplers is not None:
+            self.samplers.add(data_sample)
+        self._add_areas(data_sample)
+        n = self.num_samples
+        terms = energy_terms(data_sample, n, self.ged.conventions)
+        figures: dict[str, Any] = dict(image=image_name(data_sample))
+        figures['GED'] = terms.ged.item()
+        if not self.flips:
+            matched = self.metrics['HMIoUMetric'].results[-1]
+            figures['HM-IoU'] = matched[f'HM-IoU_{n}']
+            figures['decision_IoU'] = self._decision_iou(data_sample)
+        figures['disagreement'] = terms.labels.item()
+        figures['diversity'] = terms.samples.item()
+        bins = self._bins([self.calibration.results[-1]])
+        figures['ECE'] = bins['probabilities'].ece.item()
+        figures['annotators'] = len(labels_of(data_sample))
+        figures['bins'] = {k: b.sums.tolist() for k, b in bins.items()}
+        return figures
+
+    def _decision_iou(self, data_sample: dict) -> float:
+        """Mean IoU of the decision with the labels."""
+        how = self.ged.conventions
+        ious = decision_iou(
+            data_sample['pred_sem_seg']['data'][0],
+            labels_of(data_sample),
+            num_classes=how.num_classes,
+            classes=how.classes,
+            ignore_index=how.ignore_index,
+            absent=how.absent,
+        )
+        return ious.nanmean().item()
+
+    def _add_areas(self, data_sample: dict) -> None:
+        seen = observations_of(data_sample)
+        probs = (
+            data_sample['seg_logits']['data'].softmax(0),
+            data_sample['sample_probs']['data'],
+        )
+        for area, p in zip(self.areas, probs, strict=True):
+            area += class_area_sums(
+                p,
+                seen.labels,
+                weights=seen.weights,
+                ignore_index=self.calibration.ignore_index,
+            )
+
+    def _bins(self, results: list[dict]) -> dict[str, CalibrationBins]:
+        found = {}
+        for name, mark in SOURCES.items():
+            found[name] = CalibrationBins(self.calibration.num_bins)
+            found[name].sums = sum(result[f'bins{mark}'] for result in results)
+        return found
+
+    def summary(self) -> dict[str, Any]:
+        """Figures of all images together.
+
+        Returns:
+            ``scores`` as ``tools/test.py`` names them, ``bounds`` by sampler,
+            ``reliability`` by source, ``classes`` and ``flips``.
+        """
+        scores: dict[str, float] = {}
+        for metric in self.metrics.values():
+            scores |= metric.compute_metrics(metric.results)
+        return dict(
+            scores=scores,
+            bounds={} if self.samplers is None else self.samplers.scores(),
+            reliability={
+                name: dict(
+                    count=bins.count.tolist(),
+                    confidence=bins.confidence.tolist(),
+                    accuracy=bins.accuracy.tolist(),
+                    ECE=bins.ece.item(),
+                )
+                for name, bins in self._bins(self.calibration.results).items()
+            },
+            classes=self._class_areas(),
+            flips=self._flip_probabilities(),
+        )
+
+    def _class_areas(self) -> list[dict[str, Any]]:
+        """Expected and labelled share of all labelled pixels, per class."""
+        shares = self.areas / self.areas[:, 1].sum(1)[:, None, None]
+        rows = []
+        for k, name in enumerate(self.classes):
+            row: dict[str, Any] = dict(
+                name=name, labelled=shares[0, 1, k].item()
+            )
+            for source, share in zip(SOURCES, shares[:, 0, k], strict=True):
+                row[source] = share.item()
+                row[f'{source}_excess'] = (
+                    share.item() / row['labelled'] - 1
+                    if row['labelled']
+                    else math.nan
+                )
+            rows.append(row)
+        return rows
+
+    def _flip_probabilities(self) -> list[dict[str, Any]]:
+        """Probability of each twin where the label has its class."""
+        if not self.flips:
+            return []
+        found = {}
+        for name, mark in SOURCES.items():
+            results = self.calibration.results
+            sums = sum(result[f'offsets{mark}'] for result in results)
+            found[name] = (sums[:, 0] / sums[:, 1]).tolist()
+        return [
+            dict(
+                name=self.classes[flip.source],
+                twin=self.classes[flip.twin],
+                true=flip.probability,
+                **{source: values[i] for source, values in found.items()},
+            )
+            for i, flip in enumerate(self.flips)
+        ]
+
+
+def observations_of(data_sample: dict) -> Observations:
+    """What the labels of an image say, both states of class flips weighted."""
+    flips = class_flips_of(data_sample)
+    if flips:
+        return Observations(
+            *flip_observations(base_label_of(data_sample), flips)
+        )
+    return Observations(labels_of(data_sample), None)

@@ -1,0 +1,151 @@
+"""One image as the explorer of the report needs it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+
+from ...evaluation import (
+    ContourBoxplot,
+    FlipState,
+    Hypothesis,
+    describe_changes,
+)
+from .encoding import (
+    pack_bytes,
+    pack_maps,
+    pack_picture,
+    percents,
+    pick_pixels,
+    shown_size,
+)
+
+
+@dataclass
+class ExploredImage:
+    """What is known of an image, of height H and width W.
+
+    Attributes:
+        name: Its name.
+        picture: RGB (H, W, 3) uint8.
+        labels: The annotators' label maps (A, H, W).
+        decision: Most probable classes (H, W).
+        samples: Label maps drawn (S, H, W).
+        class_probs: Pixelwise probabilities (K, H, W).
+        hypotheses: The samples in groups.
+        flip_states: How often each switchable class is in which state.
+        boxplot: Of the foreground of two classes.
+    """
+
+    name: str
+    picture: np.ndarray
+    labels: np.ndarray
+    decision: np.ndarray
+    samples: np.ndarray
+    class_probs: np.ndarray
+    hypotheses: Sequence[Hypothesis]
+    flip_states: Sequence[FlipState]
+    boxplot: ContourBoxplot | None
+
+
+def pack_image(
+    image: ExploredImage,
+    classes: Sequence[str],
+    *,
+    ignore_index: int = 255,
+    num_bins: int = 10,
+    max_side: int = 512,
+) -> dict[str, Any]:
+    """Reduce an image to what JSON can carry.
+
+    Args:
+        image: The image.
+        classes: Names of the K classes.
+        ignore_index: Id of unlabelled pixels in the labels.
+        num_bins: Number of confidence bins.
+        max_side: Larger images are made smaller, label maps without
+            blending.
+
+    Returns:
+        ``maps`` are decision, labels and samples, see `pack_maps`; ``probs``
+        whole percents of the classes that reach one, by class id; ``bins``
+        the confidence bin of each pixel.
+    """
+    height, width = image.decision.shape
+    size = shown_size((height, width), max_side)
+    dtype = np.uint8 if len(classes) < 256 else np.uint16
+    ignored = int(np.iinfo(dtype).max)
+    labels = np.where(image.labels == ignore_index, ignored, image.labels)
+    decision, labels, samples = (
+        pick_pixels(maps, size).astype(dtype)
+        for maps in (image.decision, labels, image.samples)
+    )
+    confidence = pick_pixels(image.class_probs.max(0), size)
+    bins = np.minimum(np.floor(confidence * num_bins), num_bins - 1)
+    return dict(
+        name=image.name,
+        width=size[1],
+        height=size[0],
+        full=[width, height],
+        annotators=len(labels),
+        samples=len(samples),
+        wide=dtype is np.uint16,
+        ignored=ignored,
+        picture=pack_picture(_resized(image.picture, size)),
+        maps=pack_maps(decision, np.concatenate([labels, samples])),
+        probs=_packed_probs(image.class_probs, size),
+        bins=pack_bytes(bins.astype(np.uint8)),
+        hypotheses=[
+            dict(
+                probability=one.probability,
+                members=list(one.members),
+                representative=one.representative,
+                words=describe_changes(one.changes, classes),
+            )
+            for one in image.hypotheses
+        ],
+        flips=[state._asdict() for state in image.flip_states],
+        boxplot=_packed_boxplot(image.boxplot, size),
+    )
+
+
+def _resized(picture: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    if picture.shape[:2] == size:
+        return picture
+    return cv2.resize(picture, size[::-1], interpolation=cv2.INTER_AREA)
+
+
+def _packed_probs(probs: np.ndarray, size: tuple[int, int]) -> dict[str, str]:
+    """Percents of the classes that have at least one somewhere."""
+    found = {}
+    for k, one in enumerate(probs):
+        shown = percents(pick_pixels(one, size))
+        if shown.any():
+            found[str(k)] = pack_bytes(shown)
+    return found
+
+
+def _packed_boxplot(
+    box: ContourBoxplot | None, size: tuple[int, int]
+) -> dict[str, Any] | None:
+    """Regions as bits: inner core 1, inner union 2, outer ones 4 and 8."""
+    if box is None:
+        return None
+    regions = (
+        box.inner_core,
+        box.inner_union,
+        box.outer_core,
+        box.outer_union,
+    )
+    bits = sum(
+        region.cpu().numpy().astype(np.uint8) << bit
+        for bit, region in enumerate(regions)
+    )
+    return dict(
+        regions=pack_bytes(pick_pixels(np.asarray(bits), size)),
+        median=box.median,
+        outliers=list(box.outliers),
+        depths=[round(depth, 4) for depth in box.depths.tolist()],
+    )

@@ -1,0 +1,205 @@
+"""The report as one HTML file, from the templates beside this module."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import numpy as np
+
+from ...version import __version__
+from ..training_curves import Curves
+from .encoding import plain
+
+ASSETS = Path(__file__).parent / 'assets'
+TEMPLATE = 'page.html'
+# One script: files see each other's functions, the page sees none of them.
+SCRIPTS = (
+    'dom.js',
+    'codec.js',
+    'theme.js',
+    'charts.js',
+    'table.js',
+    'painting.js',
+    'contents.js',
+    'stage.js',
+    'filmstrip.js',
+    'panels.js',
+    'explorer.js',
+    'main.js',
+)
+MAX_POINTS = 240
+"""Points of a training curve that are kept."""
+SCORES = {
+    'GED': 'Generalized energy distance to the labels. Smaller is better.',
+    'HM-IoU': 'Hungarian-matched IoU with the labels. Larger is better.',
+    'ECE': 'Expected calibration error of the probabilities.',
+    'ECE_samples': 'The same of the mean of the samples.',
+    'flip_error': 'Largest error of how often a class flips.',
+}
+"""Scores at the top of the page, by their name without the sample count."""
+
+
+@dataclass
+class Page:
+    """What a report says.
+
+    Attributes:
+        title: Heading, the name of the model.
+        facts: Short facts below it, name -> value.
+        num_samples: Samples per image.
+        classes: Names of the classes.
+        palette: Their colours (K, 3) uint8.
+        summary: Figures of all images, from `Survey.summary`.
+        rows: Figures of each image.
+        explored: Packed images, by their position in ``rows``.
+        curves: Training curves; none if empty.
+        unreadable: Images that could not be read, name -> reason.
+    """
+
+    title: str
+    facts: Mapping[str, str]
+    num_samples: int
+    classes: Sequence[str]
+    palette: np.ndarray
+    summary: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+    explored: Mapping[int, Mapping[str, Any]]
+    curves: Curves = field(default_factory=dict)
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+
+
+def render_page(page: Page) -> str:
+    """Write the page.
+
+    Returns:
+        HTML without a reference to anything outside of it.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(ASSETS),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters['signed'] = signed
+    columns = table_columns(page.rows)
+    data = dict(
+        samples=page.num_samples,
+        classes=page.classes,
+        palette=page.palette.tolist(),
+        columns=columns,
+        rows=page.rows,
+        explored=sorted(page.explored),
+        reliability=page.summary['reliability'],
+        curves=thin_curves(page.curves),
+    )
+    return environment.get_template(TEMPLATE).render(
+        page=page,
+        version=__version__,
+        columns=columns,
+        cards=score_cards(page.summary['scores'], page.num_samples),
+        perspective=perspective(page.summary, page.num_samples),
+        class_limit=excess_limit(page.summary['classes']),
+        left_out={
+            name: value
+            for name, value in page.summary['scores'].items()
+            if name.endswith('left_out') and value
+        },
+        megabytes=sum(len(str(x)) for x in page.explored.values()) / 1e6,
+        data=plain(data),
+        images={i: plain(one) for i, one in page.explored.items()},
+        style=read_asset('style.css'),
+        script='\n'.join(read_asset(name) for name in SCRIPTS),
+    )
+
+
+def read_asset(name: str) -> str:
+    """Text of a file beside the template."""
+    return (ASSETS / name).read_text(encoding='utf-8')
+
+
+def table_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Figures of the images to show, in their order."""
+    hidden = {'image', 'bins'}
+    if len({row['annotators'] for row in rows}) == 1:
+        hidden.add('annotators')  # says nothing about an image
+    return [name for name in rows[0] if name not in hidden]
+
+
+def score_cards(
+    scores: Mapping[str, float], num_samples: int
+) -> list[dict[str, Any]]:
+    """The few scores to read first."""
+    cards = []
+    for name, words in SCORES.items():
+        for key in (f'{name}_{num_samples}', name):
+            if key in scores:
+                title = score_title(key, num_samples)
+                cards.append(dict(title=title, value=scores[key], words=words))
+                break
+    return cards
+
+
+def perspective(
+    summary: Mapping[str, Any], num_samples: int
+) -> list[dict[str, Any]]:
+    """Model and samplers that know the labels side by side, best first."""
+    tables = []
+    for name, smaller in (('GED', True), ('HM-IoU', False)):
+        key = f'{name}_{num_samples}'
+        if key not in summary['scores'] or not summary['bounds']:
+            continue
+        rows = [dict(name='this model', value=summary['scores'][key])]
+        rows += [
+            dict(name=sampler, value=scores[key])
+            for sampler, scores in summary['bounds'].items()
+            if key in scores
+        ]
+        rows = [row for row in rows if row['value'] == row['value']]
+        rows.sort(key=lambda row: row['value'], reverse=not smaller)
+        top = max((row['value'] for row in rows), default=1) or 1
+        title = score_title(key, num_samples)
+        tables.append(dict(title=title, rows=rows, top=top, smaller=smaller))
+    return tables
+
+
+def score_title(key: str, num_samples: int) -> str:
+    """A score's name as people read it."""
+    title = key.replace(f'_{num_samples}', f' of {num_samples} samples')
+    return title.replace('_samples', ' of samples').replace('_', ' ')
+
+
+def excess_limit(classes: Sequence[Mapping[str, float]]) -> float:
+    """End of the scale of the bars per class: large ones are cut off."""
+    values = [
+        abs(row[key])
+        for row in classes
+        for key in ('probabilities_excess', 'samples_excess')
+        if row[key] == row[key]
+    ]
+    return min(1.0, max([0.05, *values]))
+
+
+def thin_curves(curves: Curves) -> dict[str, list]:
+    """Curves that change, with a bounded number of points."""
+    thinned = {}
+    for name, (steps, values) in sorted(curves.items()):
+        if len(set(values)) < 2:
+            continue
+        last = len(steps) - 1
+        keep = np.linspace(0, last, min(MAX_POINTS, last + 1)).round()
+        keep = keep.astype(int)
+        thinned[name] = [steps[keep].tolist(), values[keep].tolist()]
+    return thinned
+
+
+def signed(value: float, digits: int = 1) -> str:
+    """A share in percent with its sign; a dash where there is none."""
+    if value != value:
+        return '–'  # noqa: RUF001
+    text = f'{100 * value:+.{digits}f}'
+    if float(text) == 0:
+        text = text[1:]
+    return f'{text} %'.replace('-', '−')  # noqa: RUF001
