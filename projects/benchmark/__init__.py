@@ -1,0 +1,1 @@
+"""The benchmark of samplers: one harness, one budget."""

@@ -1,0 +1,99 @@
+"""Data sets of the benchmark, and which training images are held out."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+CONFIGS = Path(__file__).parents[1] / 'configs' / '_base_'
+# Of the training images, by which settings are chosen.
+HELD_OUT = 5
+
+
+@dataclass(frozen=True)
+class Task:
+    """A data set.
+
+    Attributes:
+        name: Its name, and that of its config.
+        title: What the page calls it.
+        num_classes: Number of classes K.
+        scored: Classes whose IoU counts; None for all.
+        symmetries: Symmetries of its images, as `ViewSegmentor` names them.
+        case: Part of a file's name that images of one case share, as a
+            pattern; they are held out together. None: blocks of 15 files.
+        pixels: Correlation length in pixels that fields are tried with.
+        black_box: Whether methods see the predictions of a black box.
+        second: The score beside GED that decides who wins.
+    """
+
+    name: str
+    title: str
+    num_classes: int
+    scored: tuple[int, ...] | None
+    symmetries: str
+    case: str | None
+    pixels: float = 4.0
+    black_box: bool = False
+    second: str = 'HM-IoU_16'
+
+    @property
+    def config(self) -> Path:
+        """Config of the data."""
+        return CONFIGS / f'{self.name}.py'
+
+    @property
+    def soft_labels(self) -> bool:
+        """Whether an image has several annotators to learn the mean of."""
+        return not self.black_box
+
+
+TASKS = {
+    task.name: task
+    for task in (
+        Task('bubil', 'BU-BIL cells', 2, (1,), 'square', r'.*'),
+        Task(
+            'camvid',
+            'CamVid flips on a black box',
+            16,
+            None,
+            'horizontal',
+            None,
+            black_box=True,
+            second='flip_error',
+        ),
+        Task(
+            'kits',
+            'KiTS, simulated image',
+            4,
+            (1, 2, 3),
+            'horizontal',
+            r'.*(?=_)',
+        ),
+        Task('ct', 'LIDC shapes, simulated CT', 2, (1,), 'square', r'[^_]*'),
+    )
+}
+
+
+def split(
+    names: Sequence[str], pattern: str | None
+) -> tuple[list[int], list[int]]:
+    """Divide training images: every fifth case is held out.
+
+    Args:
+        names: File names of the images, in order.
+        pattern: What images of one case share, from the start of the name.
+
+    Returns:
+        Indices to train with and indices held out.
+    """
+    case_of: Callable[[int], str]
+    if pattern is None:
+        case_of = lambda i: f'{i // 15:06d}'  # noqa: E731
+    else:
+        case_of = lambda i: re.match(pattern, names[i])[0]  # noqa: E731
+    cases = sorted({case_of(i) for i in range(len(names))})
+    chosen = set(cases[HELD_OUT - 1 :: HELD_OUT])
+    held_out = [i for i in range(len(names)) if case_of(i) in chosen]
+    kept = [i for i in range(len(names)) if case_of(i) not in chosen]
+    return kept, held_out

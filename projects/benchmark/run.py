@@ -1,0 +1,147 @@
+"""Train and score every method on every data set, on equal terms.
+
+Settings are chosen on a fifth of the training images, then trained on all of
+them with three seeds; test images are read once, at the end. What is finished
+is not run again, what was interrupted goes on; several calls share the work.
+Results are in results.json below --work-dir; `--page` writes the page and the
+project's own results.json from it.
+"""
+
+import argparse
+import json
+import subprocess
+from pathlib import Path
+
+import torch
+from benchmark.methods import METHODS
+from benchmark.page import write_page
+from benchmark.running import Benchmark, log
+from benchmark.tasks import TASKS, Task
+from mmengine.registry import init_default_scope
+
+import mmcar  # noqa: F401 (registers)
+from mmcar import cli
+from mmcar.utils.errors import UserError
+from mmcar.utils.files import write_json
+
+PROJECT = Path(__file__).resolve().parent
+ROOT = PROJECT.parents[1]
+SEEDS = 3
+BUDGET = 20.0
+Run = tuple[str, str, int]
+"""Method, setting and seed."""
+
+
+def parse_args() -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument('--tasks', nargs='+', choices=TASKS, default=[*TASKS])
+    parser.add_argument(
+        '--methods', nargs='+', choices=METHODS, default=[*METHODS]
+    )
+    parser.add_argument('--seeds', type=int, default=SEEDS)
+    parser.add_argument(
+        '--budget',
+        type=float,
+        default=BUDGET,
+        help='processor seconds of every training',
+    )
+    parser.add_argument(
+        '--work-dir', type=Path, default=Path('work_dirs/benchmark')
+    )
+    parser.add_argument(
+        '--page', action='store_true', help='only write the page'
+    )
+    parser.add_argument('--debug', action='store_true')
+    return parser.parse_args()
+
+
+def current_commit() -> str | None:
+    """Commit of the code; None where git cannot say."""
+    try:
+        result = subprocess.run(
+            ['git', '-C', str(ROOT), 'rev-parse', 'HEAD'],
+            capture_output=True,
+            text=True,
+        )
+    except FileNotFoundError:  # no git
+        return None
+    return result.stdout.strip() or None
+
+
+def run_task(
+    benchmark: Benchmark, name: str, args: argparse.Namespace
+) -> None:
+    """Choose settings of every method, then train and test the winners."""
+    task = TASKS[name]
+    tried = [
+        (method, setting, 0)
+        for method in args.methods
+        for setting in METHODS[method].plans(task)
+    ]
+    found = run_all(benchmark, task, tried, 'tune')
+    winners = {}
+    for method in args.methods:
+        geds = {
+            setting: record['scores']['GED_16']
+            for (own, setting, _), record in found.items()
+            if own == method
+        }
+        winners[method] = min(geds, key=geds.__getitem__)
+        log(f'{task.title}: {method} is best with {winners[method]!r}')
+    chosen = [
+        (method, setting, seed)
+        for seed in range(args.seeds)
+        for method, setting in winners.items()
+    ]
+    run_all(benchmark, task, chosen, 'final')
+
+
+def run_all(
+    benchmark: Benchmark, task: Task, runs: list[Run], part: str
+) -> dict[Run, dict]:
+    """Do what no other process is doing; then wait for the others."""
+    found = {}
+    for wait in (False, True):
+        for run in runs:
+            if run not in found:
+                record = benchmark.score(task, *run, part, wait)
+                if record is not None:
+                    found[run] = record
+                    ged = record['scores']['GED_16']
+                    log(f'{task.title}, {part}, {run}: GED 16 {ged:.4f}')
+    return found
+
+
+def collect(work_dir: Path) -> list[dict]:
+    """All records, in a fixed order."""
+    paths = sorted(work_dir.glob('*/*/*/result.json'))
+    return [json.loads(path.read_text()) for path in paths]
+
+
+def main() -> None:
+    """Run, or write the page."""
+    args = parse_args()
+    work_dir = args.work_dir.resolve()
+    if not args.page:
+        if Path.cwd() != ROOT:
+            raise UserError(f'Run this from {ROOT}.')
+        torch.set_num_threads(1)
+        init_default_scope('mmseg')
+        benchmark = Benchmark(work_dir, args.budget, current_commit())
+        for name in args.tasks:
+            run_task(benchmark, name, args)
+            write_json(work_dir / 'results.json', collect(work_dir))
+        return
+    records = collect(work_dir)
+    if not records:
+        raise UserError(f'--page: there are no results in {work_dir}.')
+    write_json(PROJECT / 'results.json', records)
+    write_page(PROJECT / 'README.md', records)
+
+
+if __name__ == '__main__':
+    cli.run_tool(main)
