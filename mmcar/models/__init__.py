@@ -1,6 +1,6 @@
 """Networks and losses; importing registers them."""
 
-from .black_boxes import BlackBox, CachedBlackBox
+from .black_boxes import BaseBlackBox, BlackBox, CachedBlackBox
 from .calibration_nets import (
     AuthorsConvCalibration,
     BaseCalibration,
@@ -62,6 +62,7 @@ __all__ = [
     'AuthorsConvCalibration',
     'AuthorsDiscriminator',
     'AuthorsUNet',
+    'BaseBlackBox',
     'BaseCalibration',
     'BaseDiscriminator',
     'BaseGenerator',

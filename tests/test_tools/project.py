@@ -14,8 +14,10 @@ from tests.toys import toy_config
 ROOT = Path(__file__).parents[2]
 
 
-def write_data(folder: Path, images: int = 4, size: int = 16) -> None:
-    """Write images with two annotators each, for train and val."""
+def write_data(
+    folder: Path, images: int = 4, size: int = 16, readers: int = 2
+) -> None:
+    """Write images with several annotators each, for train and val."""
     rng = np.random.default_rng(0)
     for split in ('train', 'val'):
         for i in range(images):
@@ -23,7 +25,7 @@ def write_data(folder: Path, images: int = 4, size: int = 16) -> None:
             path = folder / 'images' / split / f'{i}.png'
             path.parent.mkdir(parents=True, exist_ok=True)
             Image.fromarray(image).save(path)
-            for reader in range(2):
+            for reader in range(readers):
                 mask = np.zeros((size, size), np.uint8)
                 mask[4 : 8 + 2 * reader, 4:10] = 1
                 path = folder / 'annotations' / split / str(i)

@@ -2,13 +2,14 @@
 
 from .adversarial import AdversarialLoss
 from .base import BaseLoss, SampleBatch, SampleLosses
-from .calibration import CalibrationLoss
+from .calibration import DIVERGENCES, CalibrationLoss
 from .energy import EnergyLoss
 from .likelihood import ELBOLoss, SampleCrossEntropy
 from .matching import MatchingLoss
 from .pixel import LabelCrossEntropy, PixelLosses
 
 __all__ = [
+    'DIVERGENCES',
     'AdversarialLoss',
     'BaseLoss',
     'CalibrationLoss',

@@ -1,5 +1,7 @@
 """The loss that ties the mean of G's samples to F."""
 
+from collections.abc import Callable
+
 from mmseg.registry import MODELS
 from torch import Tensor
 
@@ -9,11 +11,28 @@ from ..denormals import bounded_exp
 from .base import BaseLoss, SampleBatch, keep_from_zero, masked_mean
 
 FLOORS = ('mix', 'clamp')
-DIVERGENCES = ('reverse_kl', 'forward_kl', 'js', 'squared_error')
 
 
 def _kl(p: Tensor, q: Tensor) -> Tensor:
     return (p * (p.log() - q.log())).sum(1)
+
+
+def _js(p: Tensor, q: Tensor) -> Tensor:
+    middle = (p + q) / 2
+    return (_kl(p, middle) + _kl(q, middle)) / 2
+
+
+def _squared_error(p: Tensor, q: Tensor) -> Tensor:
+    return 0.5 * (p - q).square().sum(1)
+
+
+DIVERGENCES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    'reverse_kl': _kl,
+    'forward_kl': lambda mean, target: _kl(target, mean),
+    'js': _js,
+    'squared_error': _squared_error,
+}
+"""By name; of sample mean and target (B, K, ...), result (B, ...)."""
 
 
 def pixel_divergence(
@@ -43,17 +62,12 @@ def pixel_divergence(
     one_of(DIVERGENCES, divergence=divergence)
     one_of(FLOORS, floor=floor)
     if divergence == 'squared_error':
-        return 0.5 * (mean - target_probs).square().sum(1)
-    if floor == 'mix':
+        p, q = mean, target_probs
+    elif floor == 'mix':
         p, q = (keep_from_zero(x, eps) for x in (mean, target_probs))
     else:
         p, q = (x.clamp(eps, 1 - eps) for x in (mean, target_probs))
-    if divergence == 'reverse_kl':
-        return _kl(p, q)
-    if divergence == 'forward_kl':
-        return _kl(q, p)
-    middle = (p + q) / 2
-    return (_kl(p, middle) + _kl(q, middle)) / 2
+    return DIVERGENCES[divergence](p, q)
 
 
 def calibration_loss(
