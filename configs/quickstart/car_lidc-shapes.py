@@ -1,23 +1,46 @@
 # Minutes on a CPU: LIDC readers' outlines on simulated CT, 32 mm at 64x64.
+# F learns by cross entropy; then a copy of it learns from whole samples.
 _base_ = [
-    '../_base_/models/car_recipe_small.py',
+    '../_base_/models/car_tuned_small.py',
     '../_base_/datasets/lidc_shapes.py',
     '../_base_/schedules/recipe.py',
     '../_base_/default_runtime.py',
 ]
-model = dict(train_cfg=dict(soft_labels=True, num_samples=8))
+views = dict(symmetric=True)
+model = dict(
+    decode_head=dict(
+        calibration=views,
+        generator=dict(net=views, net_temperature=0.8, floor=0.05),
+    ),
+    train_cfg=dict(soft_labels=True),
+)
 crop = dict(type='LesionCenteredCrop', crop_size=64)
-train_pipeline = [*_base_.load, crop, _base_.mirror, _base_.pack]
+mirror = dict(_base_.mirror, direction=['horizontal', 'vertical'])
+train_pipeline = [*_base_.load, crop, mirror, _base_.pack]
 test_pipeline = [*_base_.load_all, crop, _base_.pack]
 train_dataloader = dict(batch_size=8, dataset=dict(pipeline=train_pipeline))
 val_dataloader = dict(dataset=dict(pipeline=test_pipeline))
 test_dataloader = dict(dataset=dict(pipeline=test_pipeline, indices=200))
-param_scheduler = dict(calibration=dict(end=1000))
+optim_wrapper = dict(
+    generator=dict(optimizer=dict(lr=5e-4, betas=(0.9, 0.999))),
+    discriminator=None,
+)
+param_scheduler = dict(
+    calibration=dict(end=1000),
+    generator=dict(
+        type='CosineAnnealingLR', by_epoch=False, begin='phase', end=1400
+    ),
+)
 train_cfg = dict(
     phases=[
         dict(iters=1000, train=['calibration']),
-        dict(iters=300, train=['generator', 'discriminator']),
+        dict(
+            iters=400,
+            train=['generator'],
+            copy={'generator.net': 'calibration'},
+        ),
     ],
     val_interval=_base_.never,
 )
+custom_hooks = None
 default_hooks = dict(checkpoint=dict(interval=500))

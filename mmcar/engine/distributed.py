@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.parallel import DistributedDataParallel
 
+from ..models.memory_format import lay_out_weights
 from ..models.segmentors.updating import NetworkLosses
 from .sync_batch_norm import use_sync_batch_norm_of_any_device
 
@@ -79,6 +80,8 @@ class NetworkwiseDistributedDataParallel(nn.Module):
         # Frozen parts are in no DDP.
         for tensor in module.state_dict().values():
             broadcast(tensor)
+        for network in module.networks().values():
+            lay_out_weights(network)  # DDP wants gradients in this order
         # Not children: the weights belong to the model alone.
         self.learners = {
             name: DistributedDataParallel(

@@ -17,6 +17,7 @@ from ...utils.errors import UserError
 from ..distributed import unwrap_model
 from ..resumable_data import ResumableDataLoader, resumable_config
 from ..seeding import ITERATION, seed_all
+from .copying import check_copies, copy_weights
 from .schedule import Schedule
 
 ACCURACY = 'discriminator_accuracy'  # its key in the message hub
@@ -61,7 +62,10 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         self.schedule = Schedule(phases)
         self.max_discriminator_accuracy = max_discriminator_accuracy
         _check_wrapper(runner.model)
-        self.schedule.validate(unwrap_model(runner.model).networks())
+        networks = unwrap_model(runner.model).networks()
+        self.schedule.validate(networks)
+        for phase in self.schedule.phases:
+            check_copies(networks, phase)
         runner.param_schedulers = _place_schedulers(
             runner.param_schedulers, self.schedule
         )
@@ -144,8 +148,9 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         runner.call_hook(
             'before_train_iter', batch_idx=self._iter, data_batch=data_batch
         )
-        if self.schedule.starts_phase(self._iter):
+        for phase in self.schedule.starting(self._iter):
             self._forget_losses()
+            copy_weights(unwrap_model(runner.model).networks(), phase)
         seed_all(ITERATION, self.seed, self._iter, runner.rank)
         outputs = runner.model.train_step(
             data_batch, optim_wrapper=self.active_optimizers()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from ...utils.errors import UserError
 
-KEYS = ('iters', 'train', 'cycles')
+KEYS = ('iters', 'train', 'cycles', 'copy')
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,15 @@ class Phase:
         cycles: Per network ``(on, off)``: updates for ``on`` iterations, then
             rests for ``off``, counted from the start of the phase. Networks
             not named train at every iteration.
+        copy: Weights to take over before the first iteration: parts by path
+            from a network's name, each with the part it becomes equal to.
     """
 
     start: int
     iters: int
     train: tuple[str, ...]
     cycles: dict[str, tuple[int, int]] = field(default_factory=dict)
+    copy: dict[str, str] = field(default_factory=dict)
 
     def trains(self, name: str, offset: int) -> bool:
         """Whether a network trains ``offset`` iterations into the phase."""
@@ -46,8 +49,10 @@ class Schedule:
     Args:
         phases: One dict per phase: ``iters`` (number of iterations),
             ``train`` (names of the networks that train) and optionally
-            ``cycles`` (name -> ``(on, off)``). A phase of 0 iterations is
-            allowed: it is how a finished stage is skipped.
+            ``cycles`` (name -> ``(on, off)``) and ``copy`` (weights that the
+            phase begins with, e.g. ``{'generator.net': 'calibration'}``). A
+            phase of 0 iterations is allowed: it is how a finished stage is
+            skipped.
 
     Example:
         >>> schedule = Schedule([
@@ -92,9 +97,9 @@ class Schedule:
             return ()
         return tuple(n for n in phase.train if phase.trains(n, offset))
 
-    def starts_phase(self, iteration: int) -> bool:
-        """Whether a phase begins at an iteration."""
-        return any(phase.start == iteration for phase in self.phases)
+    def starting(self, iteration: int) -> list[Phase]:
+        """Phases that begin at an iteration; those without any included."""
+        return [phase for phase in self.phases if phase.start == iteration]
 
     def num_updates(self, name: str, iteration: int) -> int:
         """Iterations before ``iteration`` at which a network trains."""
@@ -149,7 +154,13 @@ def _parse(index: int, cfg: Mapping, start: int) -> Phase:
     for name, cycle in cycles.items():
         _check_cycle(f'{where}.cycles[{name!r}]', name, cycle, train)
     cycles = {name: tuple(cycle) for name, cycle in cycles.items()}
-    return Phase(start, iters, tuple(train), cycles)
+    copies = cfg.get('copy') or {}
+    if not isinstance(copies, Mapping):
+        raise UserError(
+            f'{where}.copy={copies!r}: expected a dict such as '
+            "{'generator.net': 'calibration'}"
+        )
+    return Phase(start, iters, tuple(train), cycles, dict(copies))
 
 
 def _check_cycle(

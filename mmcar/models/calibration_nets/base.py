@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from ...utils.checks import at_least, channels
 from ...utils.errors import UserError
+from ..memory_format import fast_layout
 
 MIN_PROBABILITY = 1e-6
 
@@ -124,6 +125,7 @@ class BaseCalibration(BaseModule):
             )
         if black_box_probs is not None:
             image = torch.cat((image, black_box_probs), dim=1)
+        image = fast_layout(image)
         if self.symmetric and not self.training:
             return self._average_views(image)
         return self._logits(image)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from ...utils.checks import at_least, channels
 from ...utils.errors import UserError
+from ..memory_format import fast_layout
 
 _SLOPE = 0.2
 
@@ -107,6 +108,7 @@ class BaseDiscriminator(BaseModule):
         if mask is not None:
             label_map = label_map.unflatten(0, per_image) * mask
             label_map = label_map.flatten(0, 1)
-        x = self.conv_label(label_map).unflatten(0, per_image)
-        x = F.leaky_relu(x + self.conv_image(image), _SLOPE, inplace=True)
+        x = self.conv_label(fast_layout(label_map)).unflatten(0, per_image)
+        seen = self.conv_image(fast_layout(image))
+        x = F.leaky_relu(x + seen, _SLOPE, inplace=True)
         return self.classify(self.blocks(x.flatten(0, 1)))

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from ...utils.checks import at_least, channels, fraction, one_of, positive
 from ..denormals import bounded_exp
 from ..gumbel import SharedGumbel
+from ..memory_format import fast_layout
 from .base import BaseGenerator
 from .folded_decoder import (
     MIN_FEATURES,
@@ -169,8 +170,7 @@ class RefinementUNet(BaseGenerator):
         """Return the features and the deepest level (B, C, h, w)."""
         channels(image, **{'generator.in_channels': self.in_channels})
         inputs = torch.cat((image, bounded_exp(log_probs)), dim=1)
-        if can_fold(self.up):
-            inputs = inputs.contiguous(memory_format=torch.channels_last)
+        inputs = fast_layout(inputs)
         levels = [inputs]
         for block in self.down:
             levels.append(block(levels[-1]))

@@ -59,4 +59,6 @@ class TunedSampler(GumbelSampler):
     def encode(self, image: Tensor, log_probs: Tensor | None) -> Tensor:
         """Return the net's log-probabilities (B, K, H, W), whatever F's."""
         logits = self.net(image).float() / self.net_temperature
-        return self.gumbel.likely(logits.log_softmax(dim=1))
+        log_probs = logits.log_softmax(dim=1)
+        # What is left out would get no gradient, hence never come back.
+        return log_probs if self.training else self.gumbel.likely(log_probs)

@@ -21,6 +21,7 @@ from ..data_preprocessor import (
     StochasticDataPreProcessor,
     with_stochastic_preprocessor,
 )
+from ..memory_format import lay_out_weights
 from .predicting import attach_predictions
 from .settings import complete_test_cfg
 from .train_batch import TrainBatch
@@ -210,6 +211,7 @@ class StochasticSegmentor(BaseSegmentor):
         optims = dict(optim_wrapper.items())
         for name, network in self.networks().items():
             network.train(name in optims)
+            lay_out_weights(network)
         data = self.data_preprocessor(data, True)
         batch = self.train_batch(data['inputs'], data['data_samples'], seed)
         return update_networks(self, batch, optims, learners or {})

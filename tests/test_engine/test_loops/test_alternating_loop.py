@@ -6,6 +6,7 @@ from torch import nn
 
 from mmcar.engine import Schedule
 from mmcar.engine.loops.alternating_loop import ACCURACY
+from mmcar.utils.errors import UserError
 from mmcar.utils.finite import NonFiniteLossError
 from tests.test_engine.runs import (
     ADAM,
@@ -256,3 +257,52 @@ def test_losses_of_an_earlier_phase_leave_the_log(tmp_path):
     logged = set(runner.message_hub.log_scalars)
     assert 'train/loss_cal' in logged and 'train/loss_disc' in logged
     assert 'train/loss_ce' not in logged
+
+
+def copying_run(work_dir, **copy):
+    """F for three iterations, then a copy of it that stands still."""
+    model = toy_config(**norm_free())
+    head = model['decode_head']
+    net = dict(head['calibration'])
+    head['generator'] = dict(type='TunedSampler', net=net)
+    model |= dict(discriminator=None, loss_samples=dict(type='EnergyLoss'))
+    return dict(
+        work_dir=work_dir,
+        model=model,
+        train_cfg=dict(
+            type='AlternatingTrainLoop',
+            phases=[
+                dict(iters=3, train=['calibration']),
+                dict(iters=2, train=['generator'], copy=copy),
+            ],
+        ),
+        optim_wrapper=dict(
+            constructor='NetworkOptimWrapperConstructor',
+            calibration=dict(optimizer=ADAM),
+            generator=dict(optimizer=dict(type='SGD', lr=0.0)),
+        ),
+        param_scheduler=None,
+        custom_hooks=[],
+    )
+
+
+def test_a_phase_begins_with_the_weights_of_another_part(tmp_path):
+    run = copying_run(tmp_path, **{'generator.net': 'calibration'})
+    head = train(**run).model.decode_head
+    source, copied = head.calibration, head.generator.net
+    assert source is not copied
+    for name, value in source.state_dict().items():
+        assert torch.equal(copied.state_dict()[name], value), name
+
+
+@pytest.mark.parametrize(
+    ('copy', 'message'),
+    [
+        ({'generator.nett': 'calibration'}, "'generator.nett'"),
+        ({'generator.net': 'critic'}, "'critic'"),
+        ({'generator': 'calibration'}, 'do not fit generator'),
+    ],
+)
+def test_copies_that_cannot_be_are_refused_at_once(tmp_path, copy, message):
+    with pytest.raises(UserError, match=message):
+        train(**copying_run(tmp_path, **copy))

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 
@@ -85,3 +87,13 @@ def test_takes_the_noise_of_the_gumbel_sampler():
 def test_refuses(kwargs, message):
     with pytest.raises(ValueError, match=message):
         TunedSampler(3, **{'net': NET, **kwargs})
+
+
+def test_what_is_hardly_possible_is_left_out_of_samples_not_of_training():
+    sampler, image, _ = _sampler(floor=0.3)
+    log_probs = sampler.train().encode(image, None)
+    assert log_probs.exp().sum(1).allclose(torch.ones(2, 9, 8))
+    assert log_probs.exp().min() < 0.3
+    drawn = sampler.eval().encode(image, None)
+    assert (drawn[drawn > -1e3] >= math.log(0.3)).all()
+    assert (drawn < -1e3).any()
