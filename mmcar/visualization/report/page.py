@@ -84,7 +84,7 @@ def render_page(page: Page) -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters['signed'] = signed
-    columns = table_columns(page.rows)
+    columns, curves = table_columns(page.rows), thin_curves(page.curves)
     data = dict(
         samples=page.num_samples,
         classes=page.classes,
@@ -93,12 +93,13 @@ def render_page(page: Page) -> str:
         rows=page.rows,
         explored=sorted(page.explored),
         reliability=page.summary['reliability'],
-        curves=thin_curves(page.curves),
+        curves=curves,
     )
     return environment.get_template(TEMPLATE).render(
         page=page,
         version=__version__,
         columns=columns,
+        curves=curves,
         cards=score_cards(page.summary['scores'], page.num_samples),
         perspective=perspective(page.summary, page.num_samples),
         class_limit=excess_limit(page.summary['classes']),

@@ -84,7 +84,8 @@ function drawHistogram(container, width, values, name, chosen, onChoose) {
     return;
   }
   const { bars, mean, low, high } = histogramBars(values);
-  const left = 34, top = 18, right = 12, plotWidth = width - left - right, plotHeight = 200;
+  const left = 34, top = 18, right = 12, plotWidth = width - left - right;
+  const plotHeight = Math.round(Math.min(plotWidth, 400) * 0.62) + 52;
   const height = top + plotHeight + 36;
   const most = Math.max(...bars.map((bar) => bar.count));
   const x = (value) => left + ((value - low) / (high - low || 1)) * plotWidth;

@@ -34,33 +34,69 @@ function maskColours(image, test, [red, green, blue], opacity) {
   return colours;
 }
 
-// Edges between pixels of different value(i), at a scale; the image's border
-// counts as value `outside`, or not at all if that is undefined.
-function edges(image, scale, value, outside) {
+// Edges between pixels of different classes, at a scale.
+function classEdges(image, scale, map) {
   const path = new Path2D();
   const { width, height } = image;
   for (let row = 0; row < height; row += 1) {
     for (let column = 0; column < width; column += 1) {
-      const i = row * width + column, own = value(i);
-      const right = column + 1 < width ? value(i + 1) : outside ?? own;
-      const below = row + 1 < height ? value(i + width) : outside ?? own;
-      const [x, y] = [column * scale, row * scale];
-      if (own !== right) { path.moveTo(x + scale, y); path.lineTo(x + scale, y + scale); }
-      if (own !== below) { path.moveTo(x, y + scale); path.lineTo(x + scale, y + scale); }
-      if (outside !== undefined && column === 0 && own !== outside) { path.moveTo(x, y); path.lineTo(x, y + scale); }
-      if (outside !== undefined && row === 0 && own !== outside) { path.moveTo(x, y); path.lineTo(x + scale, y); }
+      const i = row * width + column, x = (column + 1) * scale, y = (row + 1) * scale;
+      if (column + 1 < width && map[i] !== map[i + 1]) { path.moveTo(x, y - scale); path.lineTo(x, y); }
+      if (row + 1 < height && map[i] !== map[i + width]) { path.moveTo(x - scale, y); path.lineTo(x, y); }
     }
   }
   return path;
 }
 
-function stroke(context, path, colour, width, dash = []) {
+// Sides of the pixels for which test(i) holds that face other pixels or the
+// border: from corner to corner, clockwise around the region.
+function facingSides({ width, height }, test) {
+  const next = new Map();
+  const add = (from, to) => { if (next.has(from)) next.get(from).push(to); else next.set(from, [to]); };
+  const corner = (column, row) => row * (width + 1) + column;
+  for (let row = 0; row < height; row += 1) {
+    for (let column = 0; column < width; column += 1) {
+      const i = row * width + column;
+      if (!test(i)) continue;
+      if (row === 0 || !test(i - width)) add(corner(column, row), corner(column + 1, row));
+      if (column === width - 1 || !test(i + 1)) add(corner(column + 1, row), corner(column + 1, row + 1));
+      if (row === height - 1 || !test(i + width)) add(corner(column + 1, row + 1), corner(column, row + 1));
+      if (column === 0 || !test(i - 1)) add(corner(column, row + 1), corner(column, row));
+    }
+  }
+  return next;
+}
+
+// Outline of the pixels for which test(i) holds, at a scale. It runs through
+// the middles of pixel sides, corners rounded: off by less than half a pixel.
+function outlinePath(image, scale, test) {
+  const path = new Path2D(), next = facingSides(image, test);
+  const place = (corner) => [(corner % (image.width + 1)) * scale, Math.floor(corner / (image.width + 1)) * scale];
+  for (const start of next.keys()) {
+    while (next.get(start).length) {
+      const loop = [];
+      let corner = start;
+      while (next.get(corner).length) {
+        loop.push(place(corner));
+        corner = next.get(corner).pop();
+      }
+      const middle = (i) => [0, 1].map((axis) => (loop[i][axis] + loop[(i + 1) % loop.length][axis]) / 2);
+      path.moveTo(...middle(loop.length - 1));
+      loop.forEach((point, i) => path.quadraticCurveTo(...point, ...middle(i)));
+    }
+  }
+  return path;
+}
+
+function stroke(context, path, colour, width, { dash = [], shadow = true } = {}) {
   context.save();
-  context.lineCap = 'round';
+  context.lineJoin = 'round';
   context.setLineDash(dash);
-  context.strokeStyle = 'rgb(0 0 0 / 45%)';
-  context.lineWidth = width + 2;
-  context.stroke(path);
+  if (shadow) {
+    context.strokeStyle = 'rgb(0 0 0 / 55%)';
+    context.lineWidth = width + 2;
+    context.stroke(path);
+  }
   context.strokeStyle = colour;
   context.lineWidth = width;
   context.stroke(path);

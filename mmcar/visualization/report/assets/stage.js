@@ -38,17 +38,17 @@ function paintOne(state, context, scale) {
   drawLayer(context, frameColours(state, frame), image);
   if (frame.kind !== 'mean') {
     const map = mapOf(image, frame);
-    const colour = palette.length === 2 ? rgb(palette[1]) : 'white';
-    stroke(context, edges(image, scale, (i) => map[i]), colour, palette.length === 2 ? 2 : 1);
+    if (palette.length === 2) stroke(context, outlinePath(image, scale, (i) => map[i] === 1), rgb(palette[1]), 2.5);
+    else stroke(context, classEdges(image, scale, map), 'white', 1, { shadow: false });
   }
   return frameWords(state, frame);
 }
 
 function paintOutlines(state, context, scale) {
   const { image, classId } = state;
-  const outline = (map) => edges(image, scale, (i) => map[i] === classId, false);
-  for (const i of state.subset) stroke(context, outline(image.samples[i]), SAMPLE, 1.4);
-  for (const map of image.labels) stroke(context, outline(map), ANNOTATOR, 2.2, [7, 5]);
+  const outline = (map) => outlinePath(image, scale, (i) => map[i] === classId);
+  for (const i of state.subset) stroke(context, outline(image.samples[i]), SAMPLE, 1.8, { shadow: false });
+  for (const map of image.labels) stroke(context, outline(map), ANNOTATOR, 2.4, { dash: [9, 6], shadow: false });
   const given = image.annotators === 1 ? 'the label' : `${image.annotators} annotators`;
   return `${state.classes[classId]}: ${given} (blue, dashed) and ${plural(state.subset.length, 'sample')} (orange)`;
 }
@@ -65,7 +65,7 @@ function paintProbability(state, context, scale) {
     colours.set([...colour, inside ? 80 + 1.4 * percents[i] : 0], 4 * i);
   }
   drawLayer(context, colours, image);
-  stroke(context, edges(image, scale, (i) => percents[i] >= threshold, false), 'white', 1.5);
+  stroke(context, outlinePath(image, scale, (i) => percents[i] >= threshold), 'white', 1.8);
   return `${state.classes[classId]} with a probability of at least ${threshold} %: ${percent(area / image.pixels, 1)} of the image`;
 }
 
@@ -74,17 +74,17 @@ function paintBoxplot(state, context, scale) {
   const band = (core, union) => (i) => (box.regions[i] & union) !== 0 && (box.regions[i] & core) === 0;
   drawLayer(context, maskColours(image, band(4, 8), [86, 180, 233], 0.45), image);
   drawLayer(context, maskColours(image, band(1, 2), [0, 114, 178], 0.65), image);
-  const outline = (map) => edges(image, scale, (i) => map[i] === 1, false);
-  for (const i of box.outliers) stroke(context, outline(image.samples[i]), OUTLIER, 1.6, [8, 5]);
+  const outline = (map) => outlinePath(image, scale, (i) => map[i] === 1);
+  for (const i of box.outliers) stroke(context, outline(image.samples[i]), OUTLIER, 2.2, { dash: [9, 6] });
   stroke(context, outline(image.samples[box.median]), MEDIAN, 3);
   const outliers = box.outliers.length ? `, ${plural(box.outliers.length, 'outlier')} (dashed)` : ', no outliers';
-  return `Median outline: sample ${box.median + 1} (yellow), 50 % band (dark blue), envelope (light blue)${outliers}`;
+  return `All ${image.samples.length} samples: median (yellow, sample ${box.median + 1}), 50 % band (dark blue), envelope (light blue)${outliers}`;
 }
 
 function paintBin(state, context, scale) {
   const inside = (i) => state.image.bins[i] === state.bin.index;
   drawLayer(context, maskColours(state.image, inside, [204, 121, 167], 0.75), state.image);
-  stroke(context, edges(state.image, scale, inside, false), 'white', 1);
+  stroke(context, outlinePath(state.image, scale, inside), 'white', 1, { shadow: false });
 }
 
 function paintCross(state, context, scale) {
