@@ -144,8 +144,9 @@ def load_config(args: argparse.Namespace) -> Config:
     try:
         cfg = Config.fromfile(path)
     except Exception as error:  # a config is code: it can raise anything
+        where = 'custom_imports: ' if _is_importing(error) else ''
         raise UserError(
-            f'{path} cannot be read as a config: {describe(error)}'
+            f'{path} cannot be read as a config: {where}{describe(error)}'
         ) from error
     try:
         cfg.merge_from_dict(args.cfg_options or {})
@@ -158,6 +159,15 @@ def load_config(args: argparse.Namespace) -> Config:
     default = cfg.get('work_dir') or f'work_dirs/{Path(path).stem}'
     cfg.work_dir = args.work_dir or default
     return cfg
+
+
+def _is_importing(error: Exception) -> bool:
+    """Whether a config could be read, but not import what it names."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return 'import_modules_from_strings' in [
+        *(frame.name for frame in frames[-3:]),
+        *str(error).replace('(', '.').split('.'),
+    ]
 
 
 def describe(error: Exception) -> str:

@@ -8,6 +8,7 @@ from mmengine.dist import is_main_process
 from mmengine.runner import Runner
 
 from mmcar import cli
+from mmcar.apis.rehearsal import check_images
 from mmcar.evaluation import metric_configs
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_json
@@ -160,6 +161,8 @@ def main() -> None:
     apply_arguments(cfg, args)
     runner = cli.build_runner(cfg, args.config)
     load(runner, args.checkpoint, args.eval)
+    with cli.naming_config(args.config):
+        check_images(cfg, test=runner.test_loop)
     scores = {name: float(value) for name, value in runner.test().items()}
     if not is_main_process():
         return

@@ -3,6 +3,7 @@
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
+from ..utils.errors import UserError
 from .config_consistency import check_consistency
 from .config_keys import check_keys
 
@@ -17,6 +18,8 @@ def check_config(cfg: Config) -> None:
         UserError: Naming the key, what was expected and the nearest name.
     """
     scope = cfg.get('default_scope') or 'mmseg'
+    if not isinstance(scope, str):
+        raise UserError(f"default_scope={scope!r}: expected 'mmseg'.")
     with DefaultScope.overwrite_default_scope(scope):
         check_keys(cfg)
         check_consistency(cfg)

@@ -1,9 +1,7 @@
 """Settings that contradict each other, though each alone is fine."""
 
 import inspect
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from mmengine.config import Config
 from mmseg.registry import MODELS
@@ -11,8 +9,9 @@ from mmseg.registry import MODELS
 from ..models.segmentors import StochasticSegmentor
 from ..models.segmentors.settings import TEST_CFG
 from ..utils.errors import UserError
-from .config_parts import LOADERS, Part, parts_of
-from .signatures import arguments_of, default_of
+from .config_parts import LOADERS, Part, parts_of, setting_of
+from .config_running import check_running
+from .config_values import check_values
 
 HEAD = 'model.decode_head'  # auxiliary ones may learn something else
 
@@ -27,55 +26,12 @@ def check_consistency(cfg: Config) -> None:
         UserError: Naming both keys.
     """
     parts = list(parts_of(cfg))
-    _check_numbers(parts)
+    check_values(parts)
+    check_running(cfg, parts)
     _check_class_numbers(cfg, parts)
     _check_ignore_index(cfg, parts)
     _check_sample_numbers(cfg, parts)
     _check_regularizer(cfg, parts)
-
-
-def _check_numbers(parts: Sequence[Part]) -> None:
-    """Refuse values that no number of its kind can have."""
-    for part in parts:
-        for key, value in part.cfg.items():
-            path = f'{part.path}.{key}'
-            if isinstance(value, float) and math.isnan(value):
-                raise UserError(f'{path} is NaN: expected a number.')
-            if key == 'loss_weight' and _is_number(value) and value < 0:
-                raise UserError(
-                    f'{path}={value}: the model would learn the opposite; '
-                    'expected a number >= 0.'
-                )
-            if key == 'std' and part.key == 'data_preprocessor':
-                _check_std(path, value)
-            if (part.path, key) == ('default_hooks.checkpoint', 'rule'):
-                _check_rule(path, value)
-            never = value == 0 if key == 'interval' else _below_one(value)
-            if key in ('interval', 'val_interval') and never:
-                raise UserError(
-                    f'{path}={value}: expected a number of iterations or '
-                    'epochs above 0.'
-                )
-
-
-def _check_rule(path: str, value: Any) -> None:
-    rules = value if isinstance(value, (list, tuple)) else [value]
-    if any(rule not in (None, 'greater', 'less') for rule in rules):
-        raise UserError(f"{path}={value!r}: expected 'greater' or 'less'.")
-
-
-def _below_one(value: Any) -> bool:
-    return _is_number(value) and value < 1
-
-
-def _check_std(path: str, value: Any) -> None:
-    deviations = value if isinstance(value, (list, tuple)) else [value]
-    if any(_is_number(x) and x <= 0 for x in deviations):
-        raise UserError(f'{path}={value}: images are divided by it; > 0.')
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _check_class_numbers(cfg: Config, parts: Sequence[Part]) -> None:
@@ -138,18 +94,8 @@ def _model_ignore_index(cfg: Config, parts: Sequence[Part]) -> int | None:
     """Which label the model takes for unlabelled, where that is known."""
     for part in parts:
         if part.path.partition('[')[0] == HEAD:
-            return _setting(part, 'ignore_index')
+            return setting_of(part, 'ignore_index')
     return None
-
-
-def _setting(part: Part, name: str) -> Any:
-    """What a config says of an argument, or the default of its class."""
-    if name in part.cfg:
-        return part.cfg[name]
-    kind = part.kind
-    if not isinstance(kind, type) or name not in arguments_of(kind).names:
-        return None
-    return default_of(kind, name)
 
 
 def _check_ignore_index(cfg: Config, parts: Sequence[Part]) -> None:
@@ -170,7 +116,7 @@ def _check_ignore_index(cfg: Config, parts: Sequence[Part]) -> None:
 def _ignored_by(part: Part) -> tuple[str, int | None]:
     """The key and the id that a part writes into, or skips in, label maps."""
     if part.path in ('model.data_preprocessor', 'data_preprocessor'):
-        return 'seg_pad_val', _setting(part, 'seg_pad_val')
+        return 'seg_pad_val', setting_of(part, 'seg_pad_val')
     padding = part.cfg.get('pad_val')
     if part.section in LOADERS and isinstance(padding, Mapping):
         return 'pad_val.seg', padding.get('seg')
@@ -185,7 +131,7 @@ def _ignored_by(part: Part) -> tuple[str, int | None]:
 
 
 def _ignored(part: Part) -> int | None:
-    found = _setting(part, 'ignore_index')
+    found = setting_of(part, 'ignore_index')
     return found if isinstance(found, int) else None
 
 
@@ -200,7 +146,7 @@ def _check_sample_numbers(cfg: Config, parts: Sequence[Part]) -> None:
     for part in parts:
         if not part.section.endswith('_evaluator'):
             continue
-        wanted = _setting(part, 'num_samples')
+        wanted = setting_of(part, 'num_samples')
         counts = wanted if isinstance(wanted, (list, tuple)) else [wanted]
         counts = [c for c in counts if isinstance(c, int)]
         if counts and isinstance(drawn, int) and max(counts) > drawn:

@@ -37,6 +37,7 @@ STAGES = {
 }
 RUNNER = Runner.__module__
 PACKAGE = __name__.split('.')[0]
+LONG_SETTING = 120  # characters
 LOADER_OF = {
     'build_train_loop': 'train_dataloader',
     'build_val_loop': 'val_dataloader',
@@ -67,13 +68,17 @@ def naming_keys(cfg: Config, section: str | None = None) -> Iterator[None]:
         if named or system_sentence(error) is not None:
             raise
         frames = list(_frames(error))
-        path = _find(frames, list(parts_of(cfg)), section) or _stage(frames)
-        path = path or section
+        found = _find(frames, list(parts_of(cfg)), section)
+        path = found[0] if found else _stage(frames) or section
         if not is_mistake(error, frames):
             _note(error, f'It happened at {path or "the config"}.')
             raise
         text = _describe(error)
         if path is not None and path not in text:
+            settings = found[1] if found else cfg.get(path)
+            if not isinstance(error, USER_ERRORS):
+                # Which of them it is the message says, or nobody.
+                path += _list_settings(settings)
             text = f'{path}: {text}'
         raise ConfigError(text) from error
 
@@ -98,6 +103,18 @@ def is_mistake(error: Exception, frames: Sequence[FrameType]) -> bool:
         if module.split('.')[0] == PACKAGE:
             return False
     return False
+
+
+def _list_settings(settings: Any) -> str:
+    """The settings of a part that are not parts themselves."""
+    plain = settings if isinstance(settings, Mapping) else {}
+    texts = [
+        f'{key}={value!r}'
+        for key, value in plain.items()
+        if key != 'type' and not isinstance(value, Mapping)
+    ]
+    listed = ', '.join(text for text in texts if len(text) < LONG_SETTING)
+    return f' with {listed}' if listed else ''
 
 
 def _note(error: Exception, text: str) -> None:
@@ -126,15 +143,17 @@ def _frames(error: Exception) -> Iterator[FrameType]:
 
 def _find(
     frames: Sequence[FrameType], parts: Sequence[Part], section: str | None
-) -> str | None:
-    """The innermost part of the config whose code or building failed."""
-    for frame in frames:
+) -> tuple[str, Mapping] | None:
+    """The innermost part of the config whose code or building failed.
+
+    Returns:
+        Its path with the name of its class, and its settings.
+    """
+    for index, frame in enumerate(frames):
         if frame.f_code.co_name == 'build_dataloader':
-            return _stage(frames)
-        built = frame.f_locals.get('cfg')
-        if frame.f_code.co_name == 'build_from_cfg' and isinstance(
-            built, Mapping
-        ):
+            stage = _stage(frames)
+            return (stage, {}) if stage else None
+        if (built := _built_in(frame)) is not None:
             found = [p for p in parts if _same(p.cfg, built)]
             named = f' ({_name(built["type"])})' if 'type' in built else ''
         else:
@@ -144,11 +163,27 @@ def _find(
                 for p in parts
                 if inspect.isclass(p.kind) and issubclass(kind, p.kind)
             ]
+            found = _being_built(found, frames[index:])
             named = f' ({kind.__name__})'
         if found:
             found.sort(key=lambda p: p.section != section)
-            return found[0].path + named
+            return found[0].path + named, found[0].cfg
     return None
+
+
+def _built_in(frame: FrameType) -> Mapping | None:
+    """The config that a frame of a registry builds from, if it is one."""
+    cfg = frame.f_locals.get('cfg')
+    is_registry = frame.f_code.co_name == 'build_from_cfg'
+    return cfg if is_registry and isinstance(cfg, Mapping) else None
+
+
+def _being_built(parts: list[Part], frames: Sequence[FrameType]) -> list[Part]:
+    """Of several parts of a class, those that frames further out build."""
+    for frame in frames if len(parts) > 1 else ():
+        if (built := _built_in(frame)) is not None:
+            return [p for p in parts if _same(p.cfg, built)] or parts
+    return parts
 
 
 def _name(kind: Any) -> str:

@@ -17,10 +17,12 @@ from mmseg.registry import DATASETS, MODELS, OPTIM_WRAPPERS
 
 from ..datasets import MultiAnnotatorDataset
 from ..utils.errors import UserError
+from ..utils.hints import fits, misfit, nearest
 from .config_parts import LOADERS, Part, parts_of
 from .known_keys import (
     ALWAYS,
     CLIP_KEYS,
+    CUSTOM_KEYS,
     CUSTOMARY,
     DICTS,
     EXTRA,
@@ -31,18 +33,13 @@ from .known_keys import (
     NEEDS_TYPE,
     PARAMWISE_KEYS,
     PLAIN_DICTS,
+    PLAIN_VALUES,
     PREFIX_KEYS,
+    RUNNER_HINTS,
     RUNNER_KEYS,
     UNTYPED,
 )
-from .signatures import (
-    Arguments,
-    arguments_of,
-    default_of,
-    fits,
-    name_of,
-    nearest,
-)
+from .signatures import Arguments, arguments_of, default_of
 
 CLOSE, FAIRLY_CLOSE = 0.86, 0.7  # of names, from 0 to 1
 
@@ -63,8 +60,7 @@ def check_keys(cfg: Config) -> None:
     for key in cfg:
         if key not in RUNNER_KEYS | CUSTOMARY:
             _refuse_if_close(key, RUNNER_KEYS, CLOSE, 'a config')
-    for path, (known, is_open) in PLAIN_DICTS.items():
-        _check_plain_dict(path, cfg.get(path), known, is_open)
+    check_plain(cfg)
     for part in parts_of(cfg):
         check_part(part)
 
@@ -79,9 +75,6 @@ def check_sections(cfg: Config) -> None:
         raise UserError(
             f'log_level={level!r}: expected one of {", ".join(LEVELS)}.'
         )
-    seed = (cfg.get('randomness') or {}).get('seed')
-    if not fits(seed, int | None):
-        raise UserError(f'randomness.seed={seed!r}: expected an integer.')
     for name, hook in (cfg.get('default_hooks') or {}).items():
         if not isinstance(hook, (Mapping, type(None))):
             raise UserError(f'default_hooks.{name}={hook!r}: expected a dict.')
@@ -93,6 +86,26 @@ def check_sections(cfg: Config) -> None:
                 raise UserError(
                     f'{key}={value!r}: expected a dict or a list of dicts.'
                 )
+
+
+def check_plain(cfg: Config) -> None:
+    """Refuse values of another type where no class is built."""
+    for path, (known, is_open) in PLAIN_DICTS.items():
+        _check_plain_dict(path, _at(cfg, path), known, is_open)
+    for path, hint in (RUNNER_HINTS | PLAIN_VALUES).items():
+        value = _at(cfg, path)
+        strict = path in PLAIN_VALUES
+        if value is not None and not fits(value, hint, strict):
+            raise UserError(misfit(path, value, hint, strict))
+
+
+def _at(cfg: Config, path: str) -> Any:
+    """The value at a dotted path; None where there is none."""
+    first, *others = path.split('.')
+    value = cfg.get(first)
+    for key in others:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
 def check_part(part: Part) -> None:
@@ -107,6 +120,8 @@ def check_part(part: Part) -> None:
         _check_plain_dict(part.path, part.cfg, CLIP_KEYS, False)
     elif part.key == 'paramwise_cfg':
         _check_plain_dict(part.path, part.cfg, PARAMWISE_KEYS, True)
+    elif '.paramwise_cfg.custom_keys.' in part.path:
+        _check_plain_dict(part.path, part.cfg, CUSTOM_KEYS, True)
     elif part.registry is not None:
         _check_typed(part)
 
@@ -133,12 +148,18 @@ def _check_pipeline(part: Part, kind: type) -> None:
         raise UserError(
             f'{part.path}.pipeline is empty: images would not be loaded.'
         )
+    for index, step in enumerate(part.cfg.get('pipeline') or ()):
+        if not isinstance(step, Mapping) and not callable(step):
+            raise UserError(
+                f'{part.path}.pipeline[{index}]={step!r}: expected a dict '
+                'with the type of a transform.'
+            )
 
 
 def _check_typed(part: Part) -> None:
     kind = part.kind or _untyped_kind(part)
     optimizer = part.cfg.get('optimizer')
-    if part.registry is OPTIM_WRAPPERS and isinstance(optimizer, str):
+    if part.registry is OPTIM_WRAPPERS and isinstance(optimizer, str | list):
         raise UserError(
             f'{part.path}.optimizer={optimizer!r}: expected a dict with type '
             'and settings.'
@@ -160,7 +181,8 @@ def _check_typed(part: Part) -> None:
     if isinstance(prefix, Mapping) and inspect.isclass(kind):
         path = f'{part.path}.data_prefix'
         ours = issubclass(kind, MultiAnnotatorDataset)
-        keys = PREFIX_KEYS | {*(default_of(kind, 'data_prefix') or ())}
+        keys = dict.fromkeys(default_of(kind, 'data_prefix') or (), Any)
+        keys |= PREFIX_KEYS
         _check_plain_dict(path, prefix, keys, not ours)
 
 
@@ -216,20 +238,19 @@ def _check_arguments(
         if (part.section, value) == ('param_scheduler', 'phase'):
             continue  # a number by the time it is built
         if not fits(value, hint, strict=own):
-            raise UserError(
-                f'{path}={value!r}: expected {name_of(hint)}, got '
-                f'{type(value).__name__}.'
-            )
+            raise UserError(misfit(path, value, hint, strict=own))
 
 
 def _check_plain_dict(
-    path: str, cfg: Any, known: Collection[str], is_open: bool
+    path: str, cfg: Any, known: Mapping[str, Any], is_open: bool
 ) -> None:
     if cfg is None:
         return
     if not isinstance(cfg, Mapping):
         raise UserError(f'{path}={cfg!r}: expected a dict.')
-    for key in cfg:
+    for key, value in cfg.items():
+        if key in known and not fits(value, known[key]):
+            raise UserError(misfit(f'{path}.{key}', value, known[key]))
         if key in known or key in ALWAYS:
             continue
         if not is_open:

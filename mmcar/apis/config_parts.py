@@ -7,6 +7,8 @@ from typing import Any
 from mmengine.registry import FUNCTIONS, Registry
 from mmseg import registry as registries
 
+from .signatures import arguments_of, default_of
+
 LOADERS = ('train_dataloader', 'val_dataloader', 'test_dataloader')
 _WITH_DATA = (*LOADERS, 'tta_pipeline', 'val_evaluator', 'test_evaluator')
 # Keys below which another registry is asked, by that of the parent.
@@ -127,3 +129,13 @@ def _parts(path: str, value: Any, registry: Registry | None) -> Iterator[Part]:
     elif isinstance(value, (list, tuple)):
         for index, child in enumerate(value):
             yield from _parts(f'{path}[{index}]', child, registry)
+
+
+def setting_of(part: Part, name: str) -> Any:
+    """What a config says of an argument, or the default of its class."""
+    if name in part.cfg:
+        return part.cfg[name]
+    kind = part.kind
+    if not isinstance(kind, type) or name not in arguments_of(kind).names:
+        return None
+    return default_of(kind, name)

@@ -20,7 +20,9 @@ from .config_check import check_config
 from .config_errors import naming_keys
 from .rehearsal import (
     RehearsalHook,
+    check_batch,
     check_best,
+    check_images,
     phases_of,
     predict_once,
     score_once,
@@ -89,6 +91,12 @@ class Trial(RehearsalHook):
     def rehearse(self, runner: Runner) -> None:
         """Use whole batches, as training does."""
         loop, model = runner.train_loop, unwrap_model(runner.model)
+        check_images(
+            self.cfg,
+            train=loop,
+            val=runner.val_loop,
+            test=runner.test_loop,
+        )
         self.lines.append('Data')
         batch = self._load('train', loop.dataloader)
         phases = []
@@ -115,6 +123,7 @@ class Trial(RehearsalHook):
         """Load a batch by the loader's own workers, and describe it."""
         with naming_keys(self.cfg, f'{split}_dataloader'):
             batch = next(iter(loader))
+            check_batch(split, batch)
         images, samples = batch['inputs'], batch['data_samples']
         self.lines.append(
             f'  {split:<6} {len(loader.dataset)} images, '

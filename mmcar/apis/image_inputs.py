@@ -12,16 +12,20 @@ import numpy as np
 import torch
 from mmcv.transforms import Compose
 from mmengine.config import Config
+from mmseg.registry import DATASETS
 
-from ..datasets.image_files import IMAGE_SUFFIXES, read_image
+from ..datasets import Cityscapes24Dataset, MultiAnnotatorDataset
+from ..datasets.image_files import IMAGE_SUFFIXES, refuse_deep
 from ..datasets.listing import list_files, natural_key
 from ..datasets.transforms.intensity import RAW_DTYPE
-from ..structures import sample_key
+from ..structures import sample_key, sample_key_below
 from ..utils.errors import MissingFileError, UserError
 from ..visualization.hooks import input_image
 from .model_loading import tested_dataset
 
 STOCK_LOADER, OWN_LOADER = 'LoadImageFromFile', 'LoadCheckedImage'
+# Data sets that give their images a sample key.
+NAMING_DATASETS = (MultiAnnotatorDataset, Cityscapes24Dataset)
 # What needs labels, which images to predict do not have.
 LABEL_TRANSFORMS = (
     'LoadAnnotations',
@@ -137,6 +141,34 @@ def _names(paths: Sequence[str]) -> dict[str, str]:
     }
 
 
+class DatasetKeys:
+    """Sample keys of images that belong to a data set, without building it.
+
+    Args:
+        dataset: Its config, or {}.
+    """
+
+    def __init__(self, dataset: Mapping) -> None:
+        prefix = (dataset.get('data_prefix') or {}).get('img_path')
+        root = dataset.get('data_root') or ''
+        self.folder = None if prefix is None else os.path.join(root, prefix)
+        self.prefix = dataset.get('key_prefix', '')
+        kind = DATASETS.get(dataset['type']) if 'type' in dataset else None
+        self.by_path = not issubclass(kind or object, NAMING_DATASETS)
+
+    def __call__(self, path: str) -> str | None:
+        """The key that the data set gives an image; None if not its own."""
+        if self.folder is None:
+            return None
+        folder = os.path.abspath(self.folder)
+        if not Path(path).is_relative_to(folder):
+            return None
+        if self.by_path:
+            return sample_key({'img_path': path})
+        image = os.path.relpath(path, folder)
+        return sample_key_below(folder, image, self.prefix)
+
+
 class ImagePipeline:
     """The test pipeline of a config, for images without labels.
 
@@ -166,6 +198,7 @@ class ImagePipeline:
         self.loader = kinds[loader]
         self.color_type = steps[loader].get('color_type', 'color')
         self.by_file = 'LoadBlackBoxProbs' in kinds
+        self.key_of = DatasetKeys(tested_dataset(cfg))
         self.load = Compose(steps[: loader + 1])
         self.transform = Compose(steps[loader + 1 :])
 
@@ -192,9 +225,12 @@ class ImagePipeline:
 
     def _load_file(self, path: str) -> dict:
         if self.loader == STOCK_LOADER:
-            read_image(path, 'unchanged')  # OpenCV fills up truncated files
+            refuse_deep(path, STOCK_LOADER)  # or truncated: OpenCV fills it
         results = dict(img_path=path, seg_fields=[], reduce_zero_label=False)
-        results['sample_key'] = sample_key(results)
+        key = self.key_of(path)
+        if key is None and self.by_file:
+            key = sample_key(results)
+        results['sample_key'] = key or ''  # then by its content
         return self.load(results)
 
     def _take_array(self, name: str, array: np.ndarray) -> dict:

@@ -41,9 +41,10 @@ class StochasticInferencer:
     """Draws label maps for images, with a model of ours or any of MMSeg's.
 
     The config's test pipeline decides how images are loaded and resized. An
-    image's samples depend on the seed and its name alone (the last two parts
-    of its path; an array's content): not on the other images, their order,
-    the batch size, or how many samples are asked for.
+    image's samples depend on the seed and the image alone (one of the
+    config's test set: its name there, so that they are those of the test;
+    any other: its content): not on other images, their order, the batch
+    size, or how many samples are asked for.
 
     Args:
         config: Config, its path, ``'mmcar::...'`` or ``'mmseg::...'``.

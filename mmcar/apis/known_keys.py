@@ -1,11 +1,13 @@
 """Keys that a config may have, beside the arguments of its classes."""
 
-import inspect
 import re
-from collections.abc import Collection
+import typing
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import torch
 from mmengine.runner import LogProcessor, Runner, TestLoop, ValLoop
+from mmengine.utils.dl_utils.setup_env import set_multi_processing
 from torch.utils.data import DataLoader
 
 from .config_parts import LOADERS
@@ -32,8 +34,9 @@ LOADER_HINTS = {
     'num_batch_per_epoch': int | None,
     'disable_subprocess_warning': bool,
 }
+RUNNER_HINTS = arguments_of(Runner).hints
 RUNNER_KEYS = {
-    *arguments_of(Runner).names,
+    *RUNNER_HINTS,
     'activation_checkpointing',
     'custom_imports',
     'efficient_conv_bn_eval',
@@ -55,39 +58,70 @@ DEFAULT_HOOKS = {
     'checkpoint',
     'visualization',
 }
+# Values of a config that are not arguments of a class.
+PLAIN_VALUES: dict[str, Any] = {
+    'sync_bn': typing.Literal['torch', 'mmcv'] | None,
+    'find_unused_parameters': bool,
+    'model_wrapper_cfg': Mapping,
+    'tta_model': Mapping,
+    'randomness.seed': int | None,
+    'env_cfg.dist_cfg.backend': typing.Literal[
+        (*torch.distributed.Backend.backend_list, 'cncl', 'hccl', 'mccl')
+    ],
+}
 # Dicts without a type: their keys, and whether there may be others.
-PLAIN_DICTS: dict[str, tuple[Collection[str], bool]] = {
+PLAIN_DICTS: dict[str, tuple[Mapping[str, Any], bool]] = {
     'env_cfg': (
-        {'cudnn_benchmark', 'mp_cfg', 'dist_cfg', 'resource_limit'},
+        {
+            'cudnn_benchmark': bool,
+            'mp_cfg': dict,
+            'dist_cfg': dict,
+            'resource_limit': int,
+        },
         False,
     ),
+    'env_cfg.mp_cfg': (arguments_of(set_multi_processing).hints, False),
     'randomness': (
-        tuple(inspect.signature(Runner.set_randomness).parameters)[1:],
+        {
+            'seed': int | None,
+            'diff_rank_seed': bool,
+            'deterministic': bool,
+        },
         False,
     ),
-    'custom_imports': ({'imports', 'allow_failed_imports'}, False),
-    'default_hooks': (DEFAULT_HOOKS, True),
-    'auto_scale_lr': ({'enable', 'base_batch_size'}, False),
+    'custom_imports': (
+        {'imports': str | Sequence[str], 'allow_failed_imports': bool},
+        False,
+    ),
+    'default_hooks': (dict.fromkeys(DEFAULT_HOOKS, dict | None), True),
+    'auto_scale_lr': ({'enable': bool, 'base_batch_size': int}, False),
 }
-METAINFO_KEYS = {'classes', 'palette', 'class_flips', 'label_map'}
-PREFIX_KEYS = {'img_path', 'seg_map_path'}
-CLIP_KEYS = {
-    'max_norm',
-    'norm_type',
-    'clip_value',
-    'error_if_nonfinite',
-    'foreach',
+METAINFO_KEYS: dict[str, Any] = {
+    'classes': str | Sequence[str],
+    'palette': Sequence[Sequence[int]] | None,
+    'class_flips': Sequence | None,
+    'label_map': Mapping | None,
 }
-PARAMWISE_KEYS = {
-    'custom_keys',
-    'bias_lr_mult',
-    'bias_decay_mult',
-    'norm_decay_mult',
-    'flat_decay_mult',
-    'dwconv_decay_mult',
-    'dcn_offset_lr_mult',
-    'bypass_duplicate',
+PREFIX_KEYS: dict[str, Any] = {'img_path': str, 'seg_map_path': str | None}
+CLIP_KEYS: dict[str, Any] = {
+    'type': str,
+    'max_norm': float,
+    'norm_type': float | str,
+    'clip_value': float,
+    'error_if_nonfinite': bool,
+    'foreach': bool | None,
 }
+PARAMWISE_KEYS: dict[str, Any] = {
+    'custom_keys': Mapping[str, Mapping],
+    'bias_lr_mult': float,
+    'bias_decay_mult': float,
+    'norm_decay_mult': float,
+    'flat_decay_mult': float,
+    'dwconv_decay_mult': float,
+    'dcn_offset_lr_mult': float,
+    'bypass_duplicate': bool,
+}
+CUSTOM_KEYS: dict[str, Any] = {'lr_mult': float, 'decay_mult': float}
 DICTS = (
     'model',
     *LOADERS,

@@ -17,18 +17,23 @@ import torch
 from mmengine.config import Config
 from mmengine.dataset import InfiniteSampler
 from mmengine.evaluator import Evaluator
-from mmengine.hooks import CheckpointHook, Hook
+from mmengine.hooks import CheckpointHook, EarlyStoppingHook, Hook
 from mmengine.logging import MessageHub
 from mmengine.model import BaseModel
-from mmengine.runner import Runner
+from mmengine.runner import BaseLoop, Runner
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
+from ..datasets.image_files import refuse_deep
 from ..engine import PhaseTimerHook, Schedule, unwrap_model
+from ..engine.black_box_cache import find_datasets
 from ..engine.resumable_data import ResumableDataLoader
+from ..structures import refuse_shared_keys
 from ..utils.errors import UserError
 from .config_errors import naming_keys
 
+STOCK_LOADER = 'LoadImageFromFile'
+LOOKED_AT = 16  # images; check_dataset.py looks at all
 IMAGES = 2  # of a batch: batch norm needs more than one
 
 
@@ -91,6 +96,41 @@ def phases_of(runner: Runner) -> list[tuple[str, int, dict[str, Any] | None]]:
         for index, phase in enumerate(schedule.phases)
         if phase.iters
     ]
+
+
+def check_images(cfg: Config, **loops: BaseLoop | None) -> None:
+    """Refuse images that share a key, and such that would be clipped.
+
+    Args:
+        cfg: The config.
+        loops: By split: ``train``, ``val``, ``test``.
+    """
+    for split, loop in loops.items():
+        if loop is None:
+            continue
+        with naming_keys(cfg, f'{split}_dataloader'):
+            dataset = loop.dataloader.dataset
+            refuse_shared_keys(dataset)
+            if _loads_8_bits(cfg.get(f'{split}_dataloader')):
+                _refuse_deep_images(dataset)
+
+
+def _loads_8_bits(loader: Any) -> bool:
+    """Whether a pipeline reads images by MMSeg's loader."""
+    return any(
+        step.get('type') == STOCK_LOADER and not step.get('backend_args')
+        for dataset in find_datasets(loader)
+        for step in dataset['pipeline']
+    )
+
+
+def _refuse_deep_images(dataset: Any) -> None:
+    """Look at some of the images, from first to last."""
+    if hasattr(dataset, 'get_data_info'):
+        last = len(dataset) - 1
+        places = np.linspace(0, last, min(last + 1, LOOKED_AT)).astype(int)
+        for place in places.tolist():
+            refuse_deep(dataset.get_data_info(place)['img_path'], STOCK_LOADER)
 
 
 def few_images(loader: DataLoader | ResumableDataLoader, number: int) -> Any:
@@ -174,18 +214,41 @@ def _has_file(metric: Any) -> bool:
 
 
 def check_best(runner: Runner, scores: list[str]) -> None:
-    """Refuse a checkpoint hook that looks for a score that is not there."""
+    """Refuse a hook that looks for a score that is not there."""
     for hook in runner.hooks:
-        wanted = getattr(hook, 'save_best', None)
-        if not isinstance(hook, CheckpointHook) or wanted in (None, 'auto'):
-            continue
-        names = [wanted] if isinstance(wanted, str) else wanted
+        key, wanted = _score_of(hook)
+        names = [wanted] if isinstance(wanted, str) else wanted or ()
         for name in names:
-            if name not in scores:
+            if name not in (*scores, 'auto'):
                 raise UserError(
-                    f'default_hooks.checkpoint.save_best={name!r}: '
-                    f'val_evaluator reports {", ".join(scores)}.'
+                    f'{key}={name!r}: val_evaluator reports '
+                    f'{", ".join(scores)}.'
                 )
+
+
+def _score_of(hook: Hook) -> tuple[str, Any]:
+    """Which score a hook follows, and the key that says so."""
+    if isinstance(hook, CheckpointHook):
+        return 'default_hooks.checkpoint.save_best', hook.save_best
+    if isinstance(hook, EarlyStoppingHook):
+        return 'monitor of EarlyStoppingHook', hook.monitor
+    return '', None
+
+
+def check_batch(split: str, batch: Any) -> None:
+    """Refuse a batch without images, or without labels to learn from."""
+    where = f'{split}_dataloader.dataset.pipeline'
+    samples = batch.get('data_samples') if isinstance(batch, Mapping) else None
+    if samples is None or batch.get('inputs') is None:
+        raise UserError(
+            f'{where} packs no images for the model: let it end with '
+            "dict(type='PackStochasticInputs')."
+        )
+    if split == 'train' and 'gt_sem_seg' not in samples[0]:
+        raise UserError(
+            f'{where} loads no labels to learn from: put '
+            "dict(type='LoadMultiAnnotations') into it, after the image."
+        )
 
 
 class RehearsalHook(Hook):
@@ -208,8 +271,10 @@ class RehearsalHook(Hook):
     def rehearse(self, runner: Runner) -> None:
         """Use few images, to lose little time."""
         model = unwrap_model(runner.model)
+        check_images(self.cfg, train=runner.train_loop, val=runner.val_loop)
         with naming_keys(self.cfg, 'train_dataloader'):
-            few_images(runner.train_loop.dataloader, IMAGES)
+            batch = few_images(runner.train_loop.dataloader, IMAGES)
+            check_batch('train', batch)
         for key, _, optims in phases_of(runner):
             batch = few_images(runner.train_loop.dataloader, IMAGES)
             with naming_keys(self.cfg, key):
@@ -222,6 +287,7 @@ class RehearsalHook(Hook):
         """Predict and score one image."""
         with naming_keys(self.cfg, 'val_dataloader'):
             batch = few_images(loop.dataloader, 1)
+            check_batch('val', batch)
         with naming_keys(self.cfg, 'model.test_cfg'):
             outputs = predict_once(unwrap_model(runner.model), batch)
         with naming_keys(self.cfg, 'val_evaluator'):

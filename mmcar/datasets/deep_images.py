@@ -1,7 +1,8 @@
 """Images of more than 8 bits or other than 1, 3 or 4 channels.
 
 Pillow, which reads all others, clips 16 bits to 8 without a word in some
-formats, and OpenCV leaves out channels of some TIFF files. So each format is
+formats and stretches PNM files of fewer grey values; OpenCV leaves out
+channels of some TIFF files. So each format is
 read here by what reads it exactly, and what nobody does is refused.
 """
 
@@ -25,6 +26,7 @@ PNM_HEADER = re.compile(
     rb'P([2356])(?:\s|#[^\n]*\n)+\d+(?:\s|#[^\n]*\n)+\d+'
     rb'(?:\s|#[^\n]*\n)+(\d+)'
 )
+ORIENTATION, UPRIGHT = 274, 1  # of EXIF and TIFF
 ALPHAS = (1, 2)  # extra samples of a TIFF that are transparency
 
 
@@ -50,7 +52,7 @@ def decode_deep(data: bytes) -> DeepImage | None:
     """
     if data.startswith(PNG_MAGIC) and data[PNG_DEPTH:PNG_COLOUR] == b'\x10':
         return _decode_png(data)
-    if (depth := pnm_depth(data)) and depth > 255:
+    if (depth := pnm_depth(data)) and depth != 255:
         return DeepImage(as_stored(data), alpha=False)
     if data.startswith(TIFF_MAGICS):
         return _decode_tiff(data)
@@ -69,13 +71,38 @@ def as_stored(data: bytes) -> np.ndarray:
     with Image.open(io.BytesIO(data)) as image:
         image.load()
         size = image.size
+        orientation = image.getexif().get(ORIENTATION, UPRIGHT)
     pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     if pixels is None or pixels.shape[1::-1] != size:
         raise OSError('OpenCV cannot decode it')
     if pixels.ndim == 2:
-        return pixels[..., None]
-    pixels[..., :3] = pixels[..., 2::-1].copy()
-    return pixels
+        pixels = pixels[..., None]
+    else:
+        pixels[..., :3] = pixels[..., 2::-1].copy()
+    return turn(pixels, orientation)
+
+
+def turn(pixels: np.ndarray, orientation: int) -> np.ndarray:
+    """Show stored pixels as a file's orientation tag says.
+
+    Pillow does so when it reads images of 8 bits; an image and its label map
+    must not differ by their depth.
+
+    Args:
+        pixels: (H, W, C).
+        orientation: From 1, upright, to 8, as in EXIF and TIFF.
+    """
+    if orientation not in range(1, 9):
+        raise UserError(
+            f'orientation {orientation}; expected a tag from 1 to 8'
+        )
+    if orientation in (5, 6, 7, 8):  # rows are columns
+        pixels = pixels.swapaxes(0, 1)
+    if orientation in (3, 4, 7, 8):
+        pixels = pixels[::-1]
+    if orientation in (2, 3, 6, 7):
+        pixels = pixels[:, ::-1]
+    return np.ascontiguousarray(pixels)
 
 
 def _decode_png(data: bytes) -> DeepImage:
@@ -144,6 +171,8 @@ def _tiff_pixels(page: tifffile.TiffPage) -> DeepImage:
     if page.axes == 'SYX':
         pixels = np.moveaxis(pixels, 0, -1)
     pixels = pixels.reshape(*pixels.shape[:2], -1)
+    tag = page.tags.get(ORIENTATION)
+    pixels = turn(pixels, UPRIGHT if tag is None else int(tag.value))
     alpha = len(page.extrasamples) == 1 and page.extrasamples[0] in ALPHAS
     return DeepImage(
         pixels.astype(pixels.dtype.newbyteorder('='), copy=False), alpha

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import cv2
-import mmcv
 import mmengine.fileio as fileio
 import numpy as np
 from PIL import Image, ImageOps
@@ -93,11 +92,13 @@ def _decode(data: bytes, color_type: str) -> np.ndarray:
         if not np.isfinite(deep.pixels).all():
             raise UserError('NaN or infinite values; expected finite ones')
         return _channels_of_deep(*deep, color_type)
-    image = open_8bit(data)
-    if color_type != 'unchanged':
-        # Pillow refuses truncated files, which OpenCV 4 fills with grey.
-        return mmcv.imfrombytes(data, flag=color_type, backend='pillow')
-    image = ImageOps.exif_transpose(image)
+    # Pillow refuses truncated files, which OpenCV 4 fills with grey.
+    image = ImageOps.exif_transpose(open_8bit(data))
+    if color_type == 'grayscale':
+        return np.array(image.convert('L'))
+    # Grey with transparency too: mmcv would blend it with a colour.
+    if color_type == 'color':
+        return np.array(image.convert('RGB'))[..., ::-1]
     if image.mode not in ('L', 'LA', 'RGB', 'RGBA', 'CMYK'):
         image = image.convert('RGB')  # palettes, single bits
     pixels = np.array(image)
@@ -128,6 +129,26 @@ def read_image(
     data = read_bytes(path, backend_args)
     with naming(path):
         return _decode(data, color_type)
+
+
+def refuse_deep(path: str, loader: str) -> None:
+    """Refuse a file of which a loader for 8 bits would lose a part.
+
+    Args:
+        path: Image file.
+        loader: Name of the loader, for the error.
+
+    Raises:
+        UserError: It holds other values than those of 8 bits, or cannot be
+            read whole.
+    """
+    image = read_image(path, 'unchanged')
+    if image.dtype != np.uint8:
+        raise UserError(
+            f'{path}: values of type {image.dtype}, which {loader} would '
+            'clip to 8 bits; load it with LoadCheckedImage, followed by '
+            'WindowIntensity or NormalizePercentiles'
+        )
 
 
 def write_png(path: Path, image: np.ndarray) -> None:

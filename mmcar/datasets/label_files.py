@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageOps
 
 from ..structures import ClassFlips
 from ..utils.errors import UserError
@@ -38,7 +38,8 @@ def _decode(data: bytes) -> np.ndarray:
         raise UserError('TIFF whose zero is white; expected plain class ids')
     if image.format == 'GIF' and image.mode != 'L':
         return _gif_greys(image)
-    return np.array(image)  # of a palette the indices
+    # Turned as its image is; of a palette the indices.
+    return np.array(ImageOps.exif_transpose(image))
 
 
 def _squeeze(pixels: np.ndarray) -> np.ndarray:

@@ -44,7 +44,9 @@ class MultiAnnotatorDataset(BaseSegDataset):
 
     The ``sample_key`` of an image, which names its noise and the files that
     are written for it, is its path relative to the parent of the image
-    folder: ``train/p1/0.png`` for ``images/train`` and ``p1/0.png``.
+    folder: ``train/p1/0.png`` for ``images/train`` and ``p1/0.png``. Where
+    data sets are joined that name their images alike, ``key_prefix`` tells
+    them apart.
 
     Args:
         ann_file: Index file, relative to ``data_root``; '' takes all images.
@@ -58,6 +60,7 @@ class MultiAnnotatorDataset(BaseSegDataset):
             of 0 and 255.
         patient_pattern: Regular expression that finds the patient (or any
             other group that no two splits may share) in an image's path.
+        key_prefix: Put before every sample key, e.g. ``'clinic_b'``.
         ignore_index: Label of unlabelled pixels.
         indices: Take these images only, or the first so many.
         serialize_data: Share the list of images between workers.
@@ -80,6 +83,7 @@ class MultiAnnotatorDataset(BaseSegDataset):
         seg_map_suffix: str | Sequence[str] = LABEL_SUFFIXES,
         label_map: Mapping[int, int] | None = None,
         patient_pattern: str | None = None,
+        key_prefix: str = '',
         ignore_index: int = 255,
         indices: int | Sequence[int] | None = None,
         serialize_data: bool = True,
@@ -90,6 +94,7 @@ class MultiAnnotatorDataset(BaseSegDataset):
         backend_args: dict | None = None,
     ) -> None:
         self.patient_pattern = patient_pattern or self.PATIENT_PATTERN
+        self.key_prefix = key_prefix
         self.new_ids = dict(label_map or {})
         for old, new in self.new_ids.items():
             if old not in range(256) or new not in range(256):
@@ -194,7 +199,7 @@ class MultiAnnotatorDataset(BaseSegDataset):
         img_dir = self.data_prefix['img_path']
         record = {
             'img_path': osp.join(img_dir, image),
-            'sample_key': sample_key_below(img_dir, image),
+            'sample_key': sample_key_below(img_dir, image, self.key_prefix),
             'label_map': {**(self.label_map or {}), **self.new_ids} or None,
             'reduce_zero_label': self.reduce_zero_label,
             'seg_fields': [],

@@ -59,6 +59,18 @@ def find_bad_values(values: ImageValues) -> list[tuple[str, str]]:
     return [(values.path, what)]
 
 
+def find_clipped(values: ImageValues) -> list[tuple[str, str]]:
+    """Flag an image of which MMSeg's loader keeps 8 bits only."""
+    if values.dtype == 'uint8':
+        return []
+    what = (
+        f'values of type {values.dtype}, which LoadImageFromFile in the '
+        'pipeline clips to 8 bits; expected LoadCheckedImage there, followed '
+        'by WindowIntensity or NormalizePercentiles'
+    )
+    return [(values.path, what)]
+
+
 def find_odd_values(images: Sequence[ImageValues]) -> list[tuple[str, str]]:
     """Flag images that differ from the others of their split.
 

@@ -96,6 +96,10 @@ class SeededDataset(Dataset):
         if hasattr(self.dataset, 'full_init'):
             self.dataset.full_init()
 
+    def get_data_info(self, index: int) -> dict:
+        """What the dataset knows of an image without reading it."""
+        return self.dataset.get_data_info(index)
+
     def __len__(self) -> int:
         return len(self.dataset)
 

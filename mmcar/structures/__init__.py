@@ -2,15 +2,23 @@
 
 from .class_flips import ClassFlip, ClassFlips, add_twins, class_flips_of
 from .geometry import is_resized, to_input, to_original
-from .labels import label_distribution, sample_key, sample_key_below
+from .labels import label_distribution
+from .sample_keys import (
+    KeyOwners,
+    refuse_shared_keys,
+    sample_key,
+    sample_key_below,
+)
 
 __all__ = [
     'ClassFlip',
     'ClassFlips',
+    'KeyOwners',
     'add_twins',
     'class_flips_of',
     'is_resized',
     'label_distribution',
+    'refuse_shared_keys',
     'sample_key',
     'sample_key_below',
     'to_input',

@@ -1,8 +1,6 @@
 """What the labels of an image say about each of its pixels."""
 
-import os.path
 from collections.abc import Mapping
-from pathlib import Path, PurePath
 
 import torch
 from mmseg.structures import SegDataSample
@@ -60,30 +58,3 @@ def label_distribution(
     total = labelled.sum(0).clamp(min=1)
     probs = class_flips_of(data_sample).apply(counts / total)
     return torch.where(valid, probs, 1 / num_classes), valid
-
-
-def sample_key(data_sample: SegDataSample | Mapping) -> str:
-    """A stable name of an image: the key of its noise and of its files.
-
-    It is ``sample_key`` where a data set sets one: the path relative to the
-    parent of the image folder. Else it is the last two parts of the image's
-    path. Neither depends on where the data lie.
-    """
-    key = data_sample.get('sample_key')
-    if key is None:
-        key = '/'.join(Path(data_sample.get('img_path') or '').parts[-2:])
-    return key
-
-
-def sample_key_below(folder: str, image: str) -> str:
-    """The sample key of an image below a folder of images.
-
-    Args:
-        folder: The folder, e.g. ``data/x/images/train``.
-        image: Path relative to it, e.g. ``p1/0.png``.
-
-    Returns:
-        The folder's name and the path, e.g. ``train/p1/0.png``.
-    """
-    name = PurePath(os.path.normpath(folder)).name
-    return PurePath('' if name == '..' else name, image).as_posix()

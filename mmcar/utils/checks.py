@@ -10,7 +10,8 @@ from ..utils.errors import UserError
 def at_least(minimum: int, **values: int) -> None:
     """Refuse any of the named values that is no integer >= ``minimum``."""
     for key, value in values.items():
-        if not isinstance(value, int) or value < minimum:
+        known = isinstance(value, int) and not isinstance(value, bool)
+        if not known or value < minimum:
             raise UserError(
                 f'{key}={value!r}: expected an integer of at least {minimum}'
             )

@@ -11,7 +11,7 @@ from mmengine.runner import Runner
 from mmseg.registry import HOOKS
 from mmseg.structures import SegDataSample
 
-from ..structures import sample_key
+from ..structures import KeyOwners, sample_key
 from ..utils.errors import UserError
 from ..utils.files import inside
 from .files import write_figure, write_labels
@@ -35,17 +35,10 @@ def refuse_shared_names(runner: Runner) -> None:
     dataset = runner.test_loop.dataloader.dataset
     if not hasattr(dataset, 'get_data_info'):
         return
-    owners = {}
+    owners = KeyOwners('the files')
     for i in range(len(dataset)):
         info = dataset.get_data_info(i)
-        name = output_name(info)
-        other = owners.setdefault(name, info['img_path'])
-        if other != info['img_path']:
-            raise UserError(
-                f'{other} and {info["img_path"]} would both be written as '
-                f'{name}; test them one by one, or rename the folders that '
-                'hold the images'
-            )
+        owners.claim(output_name(info), info['img_path'])
 
 
 def input_image(inputs: object, shape: tuple[int, int]) -> np.ndarray:

@@ -12,6 +12,8 @@ from torch.utils.data import DataLoader
 from mmcar.apis.rehearsal import RehearsalHook, few_images, untouched
 from mmcar.apis.training import build_runner, train
 from mmcar.utils.errors import UserError
+from tests.test_datasets.encoding import png16
+from tests.test_tools.project import write_data
 from tests.test_wrong_configs.running import change, right_config
 from tests.toys import toy_batch, toy_model, toy_optims
 
@@ -73,6 +75,35 @@ def test_a_later_phase_fails_before_the_first(tmp_path, changes, words):
     with pytest.raises(UserError, match=words):
         trained(cfg, tmp_path, f'fails_{words}', True)
     assert not list(tmp_path.rglob('*.pth'))
+
+
+@pytest.mark.parametrize('split', ['train', 'val'])
+def test_images_that_the_loader_clips(tmp_path, split):
+    cfg = right_config(tmp_path / 'data')
+    cfg[f'{split}_dataloader']['dataset']['pipeline'][0] = dict(
+        type='LoadImageFromFile'
+    )
+    name = f'clipped_{split}'
+    trained(cfg, tmp_path, name, True)
+    deep = np.arange(256, dtype=np.uint16).reshape(16, 16) * 99
+    path = tmp_path / 'data' / 'images' / split / '3.png'
+    path.write_bytes(png16(deep[..., None]))
+    with pytest.raises(UserError, match=rf'{split}_data.*uint16.*Checked'):
+        trained(cfg, tmp_path, f'{name}_deep', True)
+
+
+def test_images_that_share_a_key(tmp_path):
+    cfg = right_config(tmp_path / 'data')
+    write_data(tmp_path / 'other')
+    dataset = cfg['train_dataloader']['dataset']
+    other = {**dataset, 'data_root': str(tmp_path / 'other')}
+    cfg['train_dataloader']['dataset'] = dict(
+        type='ConcatDataset', datasets=[dataset, other]
+    )
+    with pytest.raises(UserError, match=r'train_dataloader.*key_prefix'):
+        trained(cfg, tmp_path, 'joined', True)
+    other['key_prefix'] = 'other'
+    trained(cfg, tmp_path, 'joined_with_prefix', True)
 
 
 def test_the_toys_learn():

@@ -1,8 +1,5 @@
-from collections.abc import Mapping, Sequence
-
-import pytest
-
-from mmcar.apis.signatures import arguments_of, default_of, fits, nearest
+from mmcar.apis.signatures import arguments_of, default_of
+from mmcar.utils.hints import fits
 
 
 class Base:
@@ -44,51 +41,13 @@ def test_default_of():
     assert default_of(Child, 'width') is None
 
 
-@pytest.mark.parametrize(
-    ('value', 'hint'),
-    [
-        (3, int),
-        (3, float),
-        (0.5, float),
-        (None, int | None),
-        ([1, 2], Sequence[int]),
-        ((1, 2), tuple[int, int]),
-        ('a', str | Sequence[str]),
-        ({1: 2}, Mapping[int, int]),
-        ('x', object),
-    ],
-)
-def test_fits(value, hint):
-    assert fits(value, hint)
+def test_defaults_say_what_is_meant():
+    def build(window_size=10, verbose=False, name='x') -> None:
+        """Build."""
 
-
-@pytest.mark.parametrize(
-    ('value', 'hint'),
-    [
-        ('3', int),
-        (3.0, int),
-        (True, int),
-        (None, int),
-        (1, str),
-        ('ab', Sequence[str]),
-        (['a'], Sequence[int]),
-        ((1,), tuple[int, int]),
-        ({'1': 2}, Mapping[int, int]),
-        ([1], dict),
-    ],
-)
-def test_does_not_fit(value, hint):
-    assert not fits(value, hint)
-
-
-def test_others_hints_are_not_taken_by_their_word():
-    assert fits(None, int, strict=False)
-    assert fits(3, Sequence[int], strict=False)
-    assert fits([{}], dict, strict=False)
-    assert not fits('often', int, strict=False)
-
-
-def test_nearest():
-    assert nearest('shufle', ['seed', 'shuffle'], 0.8) == 'shuffle'
-    assert nearest('val_cgf', ['val_cfg', 'model'], 0.9) == 'val_cfg'
-    assert nearest('adam', ['model', 'train_cfg'], 0.8) is None
+    hints = arguments_of(build).hints
+    for name in ('window_size', 'verbose'):
+        assert not fits('ten', hints[name], strict=False)
+        for value in (3, 0.5, [3, 4], None, {'a': 1}):
+            assert fits(value, hints[name], strict=False)
+    assert fits(3, hints['name'])

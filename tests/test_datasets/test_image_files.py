@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from mmcar.datasets.image_files import read_image, write_png
+from mmcar.datasets.image_files import read_image, refuse_deep, write_png
+from mmcar.datasets.label_files import read_label
 from mmcar.utils.errors import MissingFileError, UserError
 
 from .encoding import by_pillow, png16, pnm, tiff
@@ -177,6 +178,62 @@ def test_unchanged_has_the_size_of_the_shown_image(tmp_path, data):
     if image.ndim == 2:
         expected = read(tmp_path, data, 'grayscale')
         np.testing.assert_array_equal(image, expected)
+
+
+@pytest.mark.parametrize('orientation', range(1, 9))
+def test_all_depths_are_turned_alike(tmp_path, orientation):
+    """As Pillow shows them; and labels are turned as images are."""
+    pixels = random_pixels('u1', 5, 7, 1)
+    tag = [(274, 'H', 1, orientation, True)]
+    shallow = tiff(pixels, extratags=tag)
+    deep = tiff(pixels.astype(np.uint16), extratags=tag)
+    expected = read(tmp_path, shallow, 'grayscale')
+    assert (expected.shape == (7, 5)) == (orientation > 4)
+    for data in (shallow, deep):
+        for result in (
+            read(tmp_path, data),
+            read(tmp_path, data, 'grayscale'),
+            read(tmp_path, data, 'color')[..., 1],
+            read_label(str(tmp_path / 'image')),
+        ):
+            np.testing.assert_array_equal(result, expected)
+    exif = Image.Exif()
+    exif[274] = orientation
+    turned = by_pillow(pixels[..., 0], 'PNG', exif=exif)
+    np.testing.assert_array_equal(read(tmp_path, turned), expected)
+    label = read_label(str(tmp_path / 'image'))
+    np.testing.assert_array_equal(label, expected)
+    deep = Image.fromarray(pixels[..., 0].astype(np.uint16))
+    turned = by_pillow(deep, 'PNG', exif=exif)
+    np.testing.assert_array_equal(read(tmp_path, turned), expected)
+
+
+def test_transparency_is_left_out_not_blended(tmp_path):
+    pixels = random_pixels('u1', 5, 6, 2)
+    data = by_pillow(pixels, 'PNG')
+    for color_type in ('color', 'grayscale'):
+        image = np.atleast_3d(read(tmp_path, data, color_type))
+        np.testing.assert_array_equal(image[..., -1], pixels[..., 0])
+    assert_same(read(tmp_path, data), pixels)
+
+
+@pytest.mark.parametrize('maximum', [1, 100, 254, 255])
+@pytest.mark.parametrize('channels', [1, 3])
+def test_pnm_of_few_values_is_not_stretched(tmp_path, maximum, channels):
+    pixels = random_pixels('u2', 5, 6, channels) % (maximum + 1)
+    pixels = pixels.astype(np.uint8)
+    data = pnm(pixels, maximum)
+    expected = np.broadcast_to(pixels, (5, 6, 3))[..., ::-1]
+    assert_same(read(tmp_path, data, 'color'), expected)
+
+
+def test_a_loader_of_8_bits_is_refused_what_it_clips(tmp_path):
+    path = tmp_path / 'image'
+    path.write_bytes(by_pillow(random_pixels('u1', 5, 6, 3), 'PNG'))
+    refuse_deep(str(path), 'LoadImageFromFile')
+    path.write_bytes(png16(random_pixels('u2', 5, 6, 1)))
+    with pytest.raises(UserError, match=r'uint16.*LoadImageFromFile'):
+        refuse_deep(str(path), 'LoadImageFromFile')
 
 
 WHOLE_FILES = [

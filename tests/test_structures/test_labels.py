@@ -5,8 +5,6 @@ from mmseg.structures import SegDataSample
 
 from mmcar.structures import (
     label_distribution,
-    sample_key,
-    sample_key_below,
 )
 
 
@@ -55,27 +53,3 @@ def test_missing_and_impossible_labels_are_explained():
     labels = torch.full((1, 2, 2), 7, dtype=torch.uint8)
     with pytest.raises(ValueError, match='label 7 is not one of the 2'):
         label_distribution(make_sample(labels), 2)
-
-
-@pytest.mark.parametrize(
-    ('folder', 'image', 'key'),
-    [
-        ('data/x/images/train', 'p1/s/0.png', 'train/p1/s/0.png'),
-        ('data/x/images/train/', '0.png', 'train/0.png'),
-        ('/abs/val', '0.png', 'val/0.png'),
-        ('s3://bucket/val', '0.png', 'val/0.png'),
-        ('images/./test', 'a/../0.png', 'test/a/../0.png'),
-        ('', 'p1/0.png', 'p1/0.png'),
-        ('.', '0.png', '0.png'),
-        ('..', '0.png', '0.png'),
-    ],
-)
-def test_key_below_a_folder(folder, image, key):
-    assert sample_key_below(folder, image) == key
-
-
-def test_key_of_a_sample():
-    for path in ('/data/x/val/0.png', 'elsewhere/val/0.png'):
-        assert sample_key({'img_path': path}) == 'val/0.png'
-    assert sample_key({'img_path': 'a/b/c', 'sample_key': 'x/y/z'}) == 'x/y/z'
-    assert sample_key(SegDataSample()) == ''

@@ -129,6 +129,15 @@ def test_values_that_cannot_be_right(tmp_path, capsys):
     code, out = check(config, capsys)
     assert code == 0, out
     assert '7 of 1 x uint16; values from 5' in out and 'WindowIntensity' in out
+    loader = "data_root={!r}, pipeline=[dict(type='LoadImageFromFile')],"
+    text = (tmp_path / 'config.py').read_text()
+    root = f'data_root={str(tmp_path)!r},'
+    (tmp_path / 'stock.py').write_text(
+        text.replace(root, loader.format(str(tmp_path)))
+    )
+    code, out = check(str(tmp_path / 'stock.py'), capsys)
+    assert code == 1 and '7 files with problems' in out
+    assert 'LoadImageFromFile in the pipeline clips' in out
     write(images / 'a.png', np.full((12, 16), 300, np.uint16))
     deep[:7] = 65535
     write(images / 'b.png', deep)

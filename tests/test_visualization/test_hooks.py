@@ -41,9 +41,9 @@ def test_save_samples(tmp_path):
     hook = HOOKS.build(dict(type='SaveSamplesHook', out_dir=str(tmp_path)))
     sample = predicted()
     run_hook(hook, sample)
-    decision = np.array(Image.open(tmp_path / 'decision/val/x.1.png'))
+    decision = np.array(Image.open(tmp_path / 'decision/a/b/val/x.1.png'))
     assert (decision == sample.pred_sem_seg.data[0].numpy()).all()
-    folder = tmp_path / 'samples' / 'val' / 'x.1'
+    folder = tmp_path / 'samples/a/b/val/x.1'
     maps = [np.array(Image.open(path)) for path in sorted(folder.iterdir())]
     assert (np.stack(maps) == sample.pred_samples.data.numpy()).all()
 
@@ -58,7 +58,7 @@ def test_draw_samples_of_any_model(tmp_path):
 
 
 def test_output_name():
-    assert str(output_name(predicted())) == 'val/x.1'
+    assert str(output_name(predicted())) == 'a/b/val/x.1'
     assert str(output_name(predicted(key='only'))) == 'only'
     assert str(output_name(predicted(key='val/p1/s/0.png'))) == 'val/p1/s/0'
     with pytest.raises(UserError, match='would have no name'):
@@ -98,7 +98,7 @@ class Listed(list):
 @pytest.mark.parametrize(
     ('paths', 'fine'),
     [
-        (('a/x/0.png', 'b/x/0.png'), False),
+        (('a/x/0.png', 'b/x/0.png'), True),
         (('a/x/0.png', 'a/x/0.jpg'), False),
         (('a/x/0.png', 'a/y/0.png', 'a/x/1.png'), True),
     ],
@@ -126,7 +126,7 @@ def test_ids_above_255_take_16_bits(tmp_path):
     sample.pred_sem_seg = PixelData(data=ids)
     del sample.pred_samples, sample.gt_sem_seg
     run_hook(hook, sample)
-    path = str(tmp_path / 'decision/val/x.1.png')
+    path = str(tmp_path / 'decision/a/b/val/x.1.png')
     stored = cv2.imread(path, cv2.IMREAD_UNCHANGED)
     assert stored.dtype == np.uint16
     np.testing.assert_array_equal(stored, ids[0])

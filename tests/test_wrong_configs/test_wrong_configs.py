@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.test_wrong_configs import contradictions, corpus
+from tests.test_wrong_configs import contradictions, corpus, unseen
 from tests.test_wrong_configs.running import change, outcome, right_config
 
 CASES = [
@@ -13,6 +13,7 @@ CASES = [
     *contradictions.WRONG_VALUES,
     *contradictions.TOGETHER,
     *contradictions.PATHS,
+    *unseen.UNSEEN,
 ]
 # Without addresses of objects: parallel runs must agree on names.
 NAMES = [

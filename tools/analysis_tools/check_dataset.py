@@ -21,7 +21,11 @@ from mmseg.registry import DATASETS
 from mmcar.cli import add_console_arguments, run_tool
 from mmcar.datasets.checking import check_samples, check_splits, list_records
 from mmcar.datasets.listing import Problem
-from mmcar.datasets.value_checks import find_odd_values, summarise
+from mmcar.datasets.value_checks import (
+    find_clipped,
+    find_odd_values,
+    summarise,
+)
 from mmcar.utils.progress import track
 
 
@@ -55,8 +59,8 @@ def check_split(
     """Check one split; print a line about it."""
     records, problems, values, labels, empty = [], [], [], 0, 0
     for part in innermost(config):
-        part = dict(part, lazy_init=True, pipeline=[])
-        dataset = DATASETS.build(part)
+        dataset = DATASETS.build(dict(part, lazy_init=True, pipeline=[]))
+        loaders = [step['type'] for step in part.get('pipeline') or ()]
         found, broken = list_records(dataset)
         problems += broken
         reports = check_samples(found, dataset.ignore_index)
@@ -65,6 +69,8 @@ def check_split(
             labels += report.num_labels
             empty += report.num_empty
             values += [report.values] if report.values else []
+            if report.values and 'LoadImageFromFile' in loaders:
+                problems += find_clipped(report.values)
         records += found
     problems += find_odd_values(values)
     print(

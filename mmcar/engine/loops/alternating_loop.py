@@ -60,7 +60,7 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         max_discriminator_accuracy: float | None = None,
     ) -> None:
         self.schedule = Schedule(phases)
-        self.max_discriminator_accuracy = max_discriminator_accuracy
+        self.max_discriminator_accuracy = _share(max_discriminator_accuracy)
         _check_wrapper(runner.model)
         networks = unwrap_model(runner.model).networks()
         self.schedule.validate(networks)
@@ -239,6 +239,15 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
                 self.schedule.num_updates(name, self._iter),
                 self.schedule.num_updates(name, self._max_iters),
             )
+
+
+def _share(accuracy: float | None) -> float | None:
+    if accuracy is not None and not 0 <= accuracy <= 1:
+        raise UserError(
+            f'train_cfg.max_discriminator_accuracy={accuracy}: expected a '
+            'share from 0 to 1, not a percentage.'
+        )
+    return accuracy
 
 
 class PausedOptim:

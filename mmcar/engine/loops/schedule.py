@@ -2,10 +2,17 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ...utils.errors import UserError
+from ...utils.hints import fits, misfit
 
-KEYS = ('iters', 'train', 'cycles', 'copy')
+HINTS: dict[str, Any] = dict(
+    iters=int,
+    train=Sequence[str],
+    cycles=Mapping | None,
+    copy=Mapping | None,
+)
 
 
 @dataclass(frozen=True)
@@ -136,16 +143,19 @@ class Schedule:
 
 def _parse(index: int, cfg: Mapping, start: int) -> Phase:
     where = f'phases[{index}]'
-    unknown = sorted(set(cfg) - set(KEYS))
+    unknown = sorted(set(cfg) - set(HINTS))
     if unknown:
         raise UserError(
-            f'{where} has unknown keys {unknown}; it takes {list(KEYS)}.'
+            f'{where} has unknown keys {unknown}; it takes {list(HINTS)}.'
         )
+    for key, hint in HINTS.items():
+        if key in cfg and not fits(cfg[key], hint):
+            raise UserError(misfit(f'{where}.{key}', cfg[key], hint))
     iters = cfg.get('iters')
-    if not isinstance(iters, int) or iters < 0:
+    if iters is None or iters < 0:
         raise UserError(f'{where}.iters must be an int >= 0, got {iters!r}.')
     train = cfg.get('train', ())
-    if isinstance(train, str) or not train or len(set(train)) < len(train):
+    if not train or len(set(train)) < len(train):
         raise UserError(
             f'{where}.train must list the networks to train, each once, got '
             f'{train!r}.'

@@ -1,9 +1,11 @@
-"""What ``train_cfg`` and ``test_cfg`` of a model take, and their defaults."""
+"""``test_cfg`` and ``train_cfg`` of models that sample."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ...utils.checks import at_least, one_of
 from ...utils.errors import UserError
+from ...utils.hints import fits, misfit, nearest
 
 TEST_CFG = dict(
     mode='whole',
@@ -13,6 +15,19 @@ TEST_CFG = dict(
     crop_size=None,
     stride=None,
     compile=False,
+)
+
+# What the keys of test_cfg and train_cfg, here and in methods, hold.
+CFG_HINTS: dict[str, Any] = dict(
+    mode=str,
+    num_samples=int,
+    samples_per_chunk=int | None,
+    seed=int,
+    crop_size=int | Sequence[int] | None,
+    stride=int | Sequence[int] | None,
+    compile=bool,
+    soft_labels=bool,
+    calibration_in_train_mode=bool,
 )
 
 
@@ -55,18 +70,23 @@ def complete(key: str, cfg: Mapping | None, defaults: Mapping) -> dict:
         defaults: All keys there are.
 
     Raises:
-        UserError: An unknown key, or a number of samples below one.
+        UserError: An unknown key, a value of another type, or a number of
+            samples below one.
     """
     given = dict(cfg or {})
-    unknown = set(given) - set(defaults)
-    if unknown:
-        raise UserError(
-            f'model.{key} has unknown keys {sorted(unknown)}; it takes '
-            f'{sorted(defaults)}.'
-        )
+    for name, value in given.items():
+        path = f'model.{key}.{name}'
+        if name not in defaults:
+            near = nearest(str(name), defaults, 0.5)
+            hint = f'; did you mean {near!r}?' if near else '.'
+            raise UserError(
+                f'{path} is unknown{hint} model.{key} takes '
+                f'{", ".join(sorted(defaults))}.'
+            )
+        if not fits(value, CFG_HINTS.get(name, Any)):
+            raise UserError(misfit(path, value, CFG_HINTS[name]))
     full = {**defaults, **given}
-    at_least(1, **{f'model.{key}.num_samples': full['num_samples']})
-    if full['samples_per_chunk'] is not None:
-        name = f'model.{key}.samples_per_chunk'
-        at_least(1, **{name: full['samples_per_chunk']})
+    for name in ('num_samples', 'samples_per_chunk'):
+        if full.get(name) is not None:
+            at_least(1, **{f'model.{key}.{name}': full[name]})
     return full

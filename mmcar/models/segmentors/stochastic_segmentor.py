@@ -13,7 +13,7 @@ from mmseg.registry import MODELS
 from mmseg.structures import SegDataSample
 from torch import Tensor, nn
 
-from ...structures import sample_key
+from ...structures import KeyOwners, sample_key
 from ...utils.checks import one_of
 from ...utils.errors import UserError
 from ...utils.finite import POLICIES
@@ -85,6 +85,7 @@ class StochasticSegmentor(BaseSegmentor):
         self.nonfinite = nonfinite
         self.align_corners = align_corners
         self.ignore_index = ignore_index
+        self._noise_owners = KeyOwners('the noise of')
         if isinstance(self.data_preprocessor, StochasticDataPreProcessor):
             self.data_preprocessor.expect_labels(num_classes, ignore_index)
 
@@ -171,9 +172,10 @@ class StochasticSegmentor(BaseSegmentor):
         """Noise ``(S, B, *noise_shape)`` of seed and image only.
 
         An image is known by its `sample_key`; one without a name by its
-        content, so that its place in the batch does not matter.
+        content, so that its place in the batch does not matter. Two images
+        of the same key are refused.
         """
-        names = [sample_key(sample) for sample in data_samples or ()]
+        names = [self._name(sample) for sample in data_samples or ()]
         names = names or [''] * len(inputs)
         keys = [
             name or content_key(image)
@@ -181,6 +183,12 @@ class StochasticSegmentor(BaseSegmentor):
         ]
         shape = self.noise_shape((inputs.shape[-2], inputs.shape[-1]))
         return self.noise(keys, num_samples, shape, seed, inputs.device)
+
+    def _name(self, data_sample: SegDataSample) -> str:
+        key, path = sample_key(data_sample), data_sample.get('img_path')
+        if key and path:
+            self._noise_owners.claim(key, path)
+        return key
 
     def predict(
         self, inputs: Tensor, data_samples: Sequence | None = None

@@ -1,7 +1,9 @@
 """What every model that samples has from its base class."""
 
+import pytest
 import torch
 
+from mmcar.utils.errors import UserError
 from tests.toys import toy_batch, toy_model
 
 
@@ -18,9 +20,20 @@ class TestNoise:
         assert torch.equal(noise, self.draw(samples[::-1]).flip(1))
         assert not torch.equal(noise, self.draw(samples, (1,)))
         samples[0].set_metainfo(dict(img_path='elsewhere/toy/0.png'))
-        assert torch.equal(noise, self.draw(samples))
+        assert not torch.equal(noise[:, 0], self.draw(samples)[:, 0])
+        assert torch.equal(noise[:, 1], self.draw(samples)[:, 1])
         samples[0].set_metainfo(dict(sample_key='another'))
         assert not torch.equal(noise[:, 0], self.draw(samples)[:, 0])
+
+    def test_two_images_do_not_share_it(self):
+        model, samples = toy_model(), toy_batch()['data_samples']
+        for sample in samples:
+            sample.set_metainfo(dict(sample_key='val/0.png'))
+        with pytest.raises(UserError, match=r'toy/0.* and toy/1.*key_prefix'):
+            model.draw_noise(self.image, samples, 3, (0,))
+        model.draw_noise(self.image[:1], samples[:1], 3, (0,))
+        with pytest.raises(UserError, match=r'toy/0.* and toy/1'):
+            model.draw_noise(self.image[:1], samples[1:], 3, (0,))
 
     def test_images_without_a_name_do_not_share_it(self):
         nameless = toy_batch()['data_samples']

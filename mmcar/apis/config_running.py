@@ -1,0 +1,120 @@
+"""Loops, hooks and schedulers that would not do what they say."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mmengine.config import Config
+from mmengine.optim import scheduler as schedulers
+from mmengine.registry import MODELS as ROOT
+from mmengine.runner import (
+    EpochBasedTrainLoop,
+    IterBasedTrainLoop,
+    TestLoop,
+    ValLoop,
+)
+
+from ..utils.errors import UserError
+from .config_parts import Part, setting_of
+
+#: Kinds of loops that are at work in another place.
+FOREIGN_LOOPS = {
+    'train_cfg': (ValLoop, TestLoop),
+    'val_cfg': (TestLoop, EpochBasedTrainLoop, IterBasedTrainLoop),
+    'test_cfg': (ValLoop, EpochBasedTrainLoop, IterBasedTrainLoop),
+}
+#: Schedulers that change from ``begin`` to ``end``, and MMEngine's ``end`` is
+#: never by default.
+SPANNING = (
+    schedulers.CosineAnnealingParamScheduler,
+    schedulers.LinearParamScheduler,
+    schedulers.PolyParamScheduler,
+)
+
+
+def check_running(cfg: Config, parts: Sequence[Part]) -> None:
+    """Refuse loops, hooks and schedulers that would do nothing, or another.
+
+    Args:
+        cfg: The config; its keys have been checked.
+        parts: Its parts.
+
+    Raises:
+        UserError: Naming the key.
+    """
+    _check_scope(cfg)
+    by_iterations = _counts_iterations(parts)
+    for part in parts:
+        _check_loop(part)
+        if part.section == 'param_scheduler':
+            _check_span(part)
+        if by_iterations and part.section.endswith('_hooks'):
+            _check_epochs(part)
+    hooks = cfg.get('default_hooks') or {}
+    if cfg.get('param_scheduler') and 'param_scheduler' in hooks:
+        _check_stepping(hooks['param_scheduler'])
+    for split in ('val', 'test'):
+        evaluator = cfg.get(f'{split}_evaluator')
+        if isinstance(evaluator, (list, tuple)) and not evaluator:
+            raise UserError(
+                f'{split}_evaluator is empty: name at least one metric, or '
+                f'set {split}_evaluator, {split}_dataloader and {split}_cfg '
+                'to None.'
+            )
+
+
+def _check_scope(cfg: Config) -> None:
+    scope = cfg.get('default_scope') or 'mmseg'
+    if scope != ROOT.scope and scope not in ROOT.children:
+        known = ', '.join(sorted({ROOT.scope, *ROOT.children}))
+        raise UserError(
+            f'default_scope={scope!r} is not known: expected one of {known}.'
+        )
+
+
+def _check_loop(part: Part) -> None:
+    foreign = FOREIGN_LOOPS.get(part.path, ())
+    if isinstance(part.kind, type) and issubclass(part.kind, foreign):
+        raise UserError(
+            f'{part.path}.type={part.cfg["type"]!r} is no loop for '
+            f'{part.path.removesuffix("_cfg")}.'
+        )
+
+
+def _counts_iterations(parts: Sequence[Part]) -> bool:
+    """Whether the training counts iterations, not epochs."""
+    for part in parts:
+        if part.path == 'train_cfg':
+            if isinstance(part.kind, type):
+                return issubclass(part.kind, IterBasedTrainLoop)
+            return part.cfg.get('by_epoch') is False
+    return False
+
+
+def _check_epochs(part: Part) -> None:
+    """Refuse a hook that waits for epochs in a training without any."""
+    if setting_of(part, 'by_epoch') is True:
+        raise UserError(
+            f'{part.path}.by_epoch is True, here or by default, but this '
+            'training counts iterations and has no epochs: set '
+            'by_epoch=False.'
+        )
+
+
+def _check_span(part: Part) -> None:
+    """Refuse a scheduler without an end, which would hardly move at all."""
+    kind = part.kind
+    if not (isinstance(kind, type) and issubclass(kind, SPANNING)):
+        return
+    if all(part.cfg.get(key) is None for key in ('end', 'T_max')):
+        raise UserError(
+            f'{part.path}.end is missing: {kind.__name__} changes from begin '
+            'to end, and without one it never gets anywhere.'
+        )
+
+
+def _check_stepping(hook: Any) -> None:
+    if not isinstance(hook, Mapping):
+        raise UserError(
+            'default_hooks.param_scheduler is taken away, so that nothing '
+            'steps the schedulers: leave it, or set param_scheduler=None.'
+        )

@@ -1,0 +1,117 @@
+"""Values that no setting of their name can have."""
+
+import math
+import os.path
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mmengine.runner import priority
+
+from ..utils.errors import UserError
+from .config_parts import Part
+
+#: Of schedulers; all other numbers there are counts, rates and factors.
+MAY_BE_NEGATIVE = ('last_step',)
+
+
+def check_values(parts: Sequence[Part]) -> None:
+    """Refuse values that are out of range.
+
+    Args:
+        parts: Of a config whose keys and types have been checked.
+
+    Raises:
+        UserError: Naming the key.
+    """
+    for part in parts:
+        if part.key == 'metainfo':
+            _check_metainfo(part)
+        for key, value in part.cfg.items():
+            _check_value(part, key, f'{part.path}.{key}', value)
+
+
+def _check_value(part: Part, key: str, path: str, value: Any) -> None:
+    if isinstance(value, float) and math.isnan(value):
+        raise UserError(f'{path} is NaN: expected a number.')
+    if key == 'loss_weight' and _is_number(value) and value < 0:
+        raise UserError(
+            f'{path}={value}: the model would learn the opposite; '
+            'expected a number >= 0.'
+        )
+    if part.section == 'param_scheduler' or part.key == 'clip_grad':
+        _check_not_negative(key, path, value)
+    if key == 'std' and part.key == 'data_preprocessor':
+        _check_std(path, value)
+    if (part.path, key) == ('default_hooks.checkpoint', 'rule'):
+        _check_rule(path, value)
+    if key == 'priority' and part.section.endswith('_hooks'):
+        _check_priority(path, value)
+    never = value == 0 if key == 'interval' else _below_one(value)
+    if key in ('interval', 'val_interval') and never:
+        raise UserError(
+            f'{path}={value}: expected a number of iterations or '
+            'epochs above 0.'
+        )
+
+
+def _check_not_negative(key: str, path: str, value: Any) -> None:
+    """Refuse learning rates and gradients that change their sign."""
+    numbers = value if isinstance(value, (list, tuple)) else [value]
+    if key not in MAY_BE_NEGATIVE and any(
+        _is_number(number) and number < 0 for number in numbers
+    ):
+        raise UserError(f'{path}={value}: expected no negative number.')
+
+
+def _check_priority(path: str, value: Any) -> None:
+    try:
+        priority.get_priority(value)
+    except (KeyError, TypeError, ValueError) as error:
+        names = ', '.join(priority.Priority.__members__)
+        raise UserError(
+            f'{path}={value!r}: expected one of {names}, or a number from 0 '
+            'to 100.'
+        ) from error
+
+
+def _check_rule(path: str, value: Any) -> None:
+    rules = value if isinstance(value, (list, tuple)) else [value]
+    if any(rule not in (None, 'greater', 'less') for rule in rules):
+        raise UserError(f"{path}={value!r}: expected 'greater' or 'less'.")
+
+
+def _check_std(path: str, value: Any) -> None:
+    deviations = value if isinstance(value, (list, tuple)) else [value]
+    if any(_is_number(x) and x <= 0 for x in deviations):
+        raise UserError(f'{path}={value}: images are divided by it; > 0.')
+
+
+def _check_metainfo(part: Part) -> None:
+    """Refuse class names that are no list of different names."""
+    path, classes = f'{part.path}.classes', part.cfg.get('classes')
+    if isinstance(classes, str):
+        if not os.path.isfile(classes):
+            raise UserError(
+                f'{path}={classes!r}: expected a list of names, or a file '
+                'with one per line.'
+            )
+        return
+    if classes is not None and len(set(classes)) < len(classes):
+        twice = {name for name in classes if list(classes).count(name) > 1}
+        raise UserError(f'{path}: {sorted(twice)} more than once.')
+    palette = part.cfg.get('palette')
+    if isinstance(palette, Mapping) or not (palette and classes):
+        return
+    if len(palette) < len(classes):
+        raise UserError(
+            f'{part.path}.palette has {len(palette)} colours for '
+            f'{len(classes)} classes.'
+        )
+
+
+def _below_one(value: Any) -> bool:
+    return _is_number(value) and value < 1
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

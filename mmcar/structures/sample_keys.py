@@ -1,0 +1,90 @@
+"""The name of an image: key of its noise, of its files, of its cache."""
+
+import os.path
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+from typing import Any
+
+from mmseg.structures import SegDataSample
+
+from ..utils.errors import UserError
+
+
+def sample_key(data_sample: SegDataSample | Mapping) -> str:
+    """A stable name of an image: the key of its noise and of its files.
+
+    It is ``sample_key`` where a data set sets one: the path relative to the
+    parent of the image folder, wherever the data lie. Else it is the whole
+    path of the image, relative to the current folder where it is below it:
+    the same on every machine if ``data_root`` is a relative path.
+    """
+    key = data_sample.get('sample_key')
+    return _path_key(data_sample.get('img_path')) if key is None else key
+
+
+def _path_key(path: str | None) -> str:
+    if not path or '://' in path:
+        return path.partition('://')[2] if path else ''
+    whole = Path(os.path.abspath(path))
+    if whole.is_relative_to(Path.cwd()):
+        return whole.relative_to(Path.cwd()).as_posix()
+    return whole.relative_to(whole.anchor).as_posix()
+
+
+def sample_key_below(folder: str, image: str, prefix: str = '') -> str:
+    """The sample key of an image below a folder of images.
+
+    Args:
+        folder: The folder, e.g. ``data/x/images/train``.
+        image: Path relative to it, e.g. ``p1/0.png``.
+        prefix: Put before it, to tell data sets apart.
+
+    Returns:
+        The folder's name and the path, e.g. ``train/p1/0.png``.
+    """
+    name = PurePath(os.path.normpath(folder)).name
+    name = '' if name == '..' else name
+    return PurePath(prefix, name, image).as_posix()
+
+
+class KeyOwners:
+    """Which image each key belongs to; no two images may share one.
+
+    Args:
+        what: What images of one key would have in common, for the error.
+    """
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.owners: dict[Any, str] = {}
+
+    def claim(self, key: Any, path: str) -> None:
+        """Note an image's key.
+
+        Args:
+            key: The key, or what is made of it.
+            path: The image.
+
+        Raises:
+            UserError: Another image has the same key.
+        """
+        other = self.owners.setdefault(key, path)
+        if other != path and os.path.abspath(other) != os.path.abspath(path):
+            raise UserError(
+                f'{other} and {path} would share {self.what} {key}: give one '
+                'of their data sets key_prefix (MultiAnnotatorDataset and '
+                'those that extend it), or rename a folder or file.'
+            )
+
+
+def refuse_shared_keys(dataset: Any) -> None:
+    """Refuse a data set in which two images have the same key.
+
+    Args:
+        dataset: Any data set; one that cannot say what it holds passes.
+    """
+    if hasattr(dataset, 'get_data_info'):
+        owners = KeyOwners('the key')
+        for i in range(len(dataset)):
+            info = dataset.get_data_info(i)
+            owners.claim(sample_key(info), info['img_path'])

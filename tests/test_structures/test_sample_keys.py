@@ -1,0 +1,92 @@
+"""Names of images: no two share one, and they do not depend on machines."""
+
+import pytest
+from mmengine.dataset import ConcatDataset
+from mmseg.datasets import BaseSegDataset
+from mmseg.structures import SegDataSample
+
+from mmcar.datasets import MultiAnnotatorDataset
+from mmcar.structures import (
+    KeyOwners,
+    refuse_shared_keys,
+    sample_key,
+    sample_key_below,
+)
+from mmcar.utils.errors import UserError
+
+
+@pytest.mark.parametrize(
+    ('folder', 'image', 'key'),
+    [
+        ('data/x/images/train', 'p1/s/0.png', 'train/p1/s/0.png'),
+        ('data/x/images/train/', '0.png', 'train/0.png'),
+        ('/abs/val', '0.png', 'val/0.png'),
+        ('s3://bucket/val', '0.png', 'val/0.png'),
+        ('images/./test', 'a/../0.png', 'test/a/../0.png'),
+        ('', 'p1/0.png', 'p1/0.png'),
+        ('.', '0.png', '0.png'),
+        ('..', '0.png', '0.png'),
+    ],
+)
+def test_key_below_a_folder(folder, image, key):
+    assert sample_key_below(folder, image) == key
+
+
+def test_prefix_tells_data_sets_apart():
+    assert sample_key_below('b/val', '0.png', 'b') == 'b/val/0.png'
+
+
+def test_key_of_a_sample(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    keys = [
+        sample_key({'img_path': f'data/{p}/s/0.png'}) for p in ('p1', 'p2')
+    ]
+    assert keys == ['data/p1/s/0.png', 'data/p2/s/0.png']
+    for path in (f'{tmp_path}/data/p1/s/0.png', './data/x/../p1/s/0.png'):
+        assert sample_key({'img_path': path}) == keys[0]
+    outside = {'img_path': '../elsewhere/0.png'}
+    assert sample_key(outside).endswith('/elsewhere/0.png')
+    assert not sample_key(outside).startswith(('/', '.'))
+    assert sample_key({'img_path': 's3://bucket/val/0.png'}) == (
+        'bucket/val/0.png'
+    )
+    assert sample_key({'img_path': 'a/b/c', 'sample_key': 'x/y/z'}) == 'x/y/z'
+    assert sample_key(SegDataSample()) == ''
+
+
+def test_owners(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    owners = KeyOwners('the noise of')
+    owners.claim('val/0.png', 'a/val/0.png')
+    owners.claim('val/0.png', f'{tmp_path}/a/val/0.png')
+    with pytest.raises(UserError, match=r'a/val.* and b/val/.*noise of val/0'):
+        owners.claim('val/0.png', 'b/val/0.png')
+
+
+def test_joined_data_sets(tmp_path):
+    """Of ours, which name images; stock ones are known by their path."""
+
+    def build(kind, root, **settings):
+        (tmp_path / root / 'val').mkdir(parents=True, exist_ok=True)
+        (tmp_path / root / 'val/0.png').touch()
+        return kind(
+            data_root=str(tmp_path / root),
+            data_prefix=dict(img_path='val'),
+            metainfo=dict(classes=('a', 'b')),
+            **settings,
+        )
+
+    stock = dict(kind=BaseSegDataset, img_suffix='.png')
+    own = dict(kind=MultiAnnotatorDataset)
+    joined = [
+        [build(**stock, root='a'), build(**stock, root='b')],
+        [build(**own, root='a'), build(**own, root='b', key_prefix='b')],
+        [build(**own, root='a'), build(**own, root='a')],
+    ]
+    for datasets in joined:
+        refuse_shared_keys(ConcatDataset(datasets))
+    refuse_shared_keys([1, 2])  # knows nothing
+    with pytest.raises(UserError, match=r'a/val/0.* and .*b/.*key_prefix'):
+        refuse_shared_keys(
+            ConcatDataset([build(**own, root='a'), build(**own, root='b')])
+        )

@@ -1,0 +1,257 @@
+"""Wrong configs that were written without regard to how they are found."""
+
+from tests.test_wrong_configs.corpus import (
+    DATA,
+    HEAD,
+    OPTIM,
+    PHASES,
+    TRAIN,
+    VAL,
+    F,
+    G,
+    one,
+)
+
+PIPELINE = f'{DATA}.pipeline'
+SCHEDULER = 'param_scheduler[0]'
+LOAD = [
+    {'type': 'LoadCheckedImage'},
+    {'type': 'LoadMultiAnnotations', 'draw': True},
+]
+PACK = {'type': 'PackStochasticInputs'}
+REPEATED = {'type': 'LIDCDataset', 'pipeline': [*LOAD, PACK]}
+
+
+def step(kind: str, fragment: str, **settings):
+    """A transform in the middle of the training pipeline."""
+    transform = {'type': kind, **settings}
+    name = f'{kind} {settings}'[:70]
+    return name, {PIPELINE: [*LOAD, transform, PACK]}, fragment
+
+
+#: Parts of the model that stand elsewhere, or are something else.
+MODEL = [
+    one('model.decode_head', [{'type': 'CARHead', 'num_classes': 2}]),
+    one('model.generator', {'type': 'RefinementUNet'}),
+    one('model.backbone', {'type': 'ResNet', 'depth': 50}),
+    one(f'{HEAD}.in_channels', 512),
+    one(f'{HEAD}.loss_decode', {'type': 'CrossEntropyLoss'}),
+    one(f'{HEAD}.align_corners', 'no'),
+    one(f'{HEAD}.black_box', 'my_config.py'),
+    one('model.test_cfg', 'whole'),
+    one('model.test_cfg.seed', 'abc'),
+    one('model.test_cfg.num_samples', [3]),
+    one('model.test_cfg.samples_per_chunk', 'auto'),
+    one('model.test_cfg.compile', 'yes'),
+    (
+        'slide with one number in a list',
+        {
+            'model.test_cfg.mode': 'slide',
+            'model.test_cfg.crop_size': [8],
+            'model.test_cfg.stride': [4, 4],
+        },
+        'model.test_cfg.crop_size',
+    ),
+    (
+        'slide with text',
+        {
+            'model.test_cfg.mode': 'slide',
+            'model.test_cfg.crop_size': '8x8',
+            'model.test_cfg.stride': [4, 4],
+        },
+        'model.test_cfg.crop_size',
+    ),
+    one('model.train_cfg.num_samples', True),
+    one('model.train_cfg.soft_labels', 'yes'),
+    one('model.data_preprocessor', ['StochasticDataPreProcessor']),
+    one('model.data_preprocessor.size', [16]),
+    one('model.data_preprocessor.size_divisor', 'sixteen'),
+    one('model.data_preprocessor.bgr_to_rgb', 'yes'),
+    one('model.data_preprocessor.pad_val', 'black'),
+    one(f'{G}.norm_cfg', 'BN'),
+    one(f'{G}.type', 'UNet', 'generator'),
+    one(f'{F}.type', 'FCNHead', 'calibration'),
+    one('model.discriminator.type', 'ResNet', 'discriminator'),
+    one('model.loss_samples', {'type': 'CrossEntropyLoss'}),
+    one('model.loss_adv', {'type': 'CalibrationLoss'}),
+    one('model.noise', 'NormalNoise'),
+    one('model.noise', {'type': 'NormalNoise', 'std': 2}),
+    one('model.align_corners', 'False'),
+    one('model.init_cfg', {'type': 'Pretrained'}),
+]
+#: Data sets, pipelines, loaders.
+DATA_SETS = [
+    one(TRAIN, [{'batch_size': 2}]),
+    one(f'{DATA}.data_root', None, 'train_dataloader'),
+    one(f'{DATA}.data_root', 5),
+    one(f'{DATA}.dataset', {'type': 'MultiAnnotatorDataset'}),
+    one(f'{DATA}.label_map', {'255': 1}),
+    one(f'{DATA}.label_map', [[255, 1]]),
+    one(f'{DATA}.patient_pattern', '('),
+    one(f'{DATA}.metainfo.palette', [[0, 0, 0]]),
+    one(f'{DATA}.metainfo.palette', 'viridis'),
+    one(f'{DATA}.metainfo.classes', 'background'),
+    one(f'{DATA}.metainfo.classes', ['cell', 'cell']),
+    one(f'{DATA}.metainfo.classes', [0, 1]),
+    one(f'{DATA}.img_suffix', ['.png', 3]),
+    one(f'{DATA}.max_refetch', 'many'),
+    one(f'{DATA}.ann_file', ['train.txt']),
+    one(f'{PIPELINE}[0]', 'LoadCheckedImage', 'pipeline[0]'),
+    one(f'{PIPELINE}[0].color_type', 'colour'),
+    one(f'{PIPELINE}[0]', [{'type': 'LoadCheckedImage'}], 'pipeline[0]'),
+    one(PIPELINE, LOAD, 'train_dataloader'),
+    one(PIPELINE, [PACK, *LOAD], 'train_dataloader'),
+    one(PIPELINE, [LOAD[0], PACK], 'train_dataloader'),
+    step('RandomCrop', 'RandomCrop', crop_size=[8]),
+    step('RandomCrop', 'crop_size', crop_size='8x8'),
+    step('RandomFlip', 'RandomFlip', prob=2),
+    step('RandomFlip', 'direction', prob=0.5, direction='sideways'),
+    step('Resize', 'Resize', keep_ratio=True),
+    step('RandomResize', 'scale', scale='16x16', ratio_range=[0.5, 2.0]),
+    step('RandomRotate', 'degree', prob=0.5, degree=-10),
+    step('PhotoMetricDistortion', 'brightness', brightness='strong'),
+    one(f'{TRAIN}.collate_fn', 'pseudo_collate'),
+    one(f'{TRAIN}.collate_fn', {'type': 'my_collate'}),
+    one(f'{TRAIN}.batch_size', '2'),
+    one(f'{TRAIN}.batch_sampler', {'type': 'BatchSampler'}),
+    one(f'{TRAIN}.sampler.shuffle', 'yes'),
+    one(f'{TRAIN}.sampler.seed', 'x'),
+    one(f'{VAL}.batch_size', 0),
+    one(f'{VAL}.dataset.pipeline[1].draw', 'never'),
+    one('test_dataloader.dataset.pipeline[2].raw_range', 'yes'),
+    one('test_dataloader.dataset.type', 'Cityscapes24Dataset', 'test_data'),
+    (
+        'a repeated data set without a number',
+        {DATA: {'type': 'RepeatDataset', 'dataset': REPEATED}},
+        'times',
+    ),
+    (
+        'joined data sets that are none',
+        {DATA: {'type': 'ConcatDataset', 'datasets': 'both'}},
+        'datasets',
+    ),
+]
+#: Loops, hooks and schedulers.
+RUNNING = [
+    one('train_cfg.type', 'IterBasedTrainLoop', 'train_cfg'),
+    one(
+        'train_cfg',
+        {'type': 'IterBasedTrainLoop', 'max_iters': 4},
+        "begin='phase'",
+    ),
+    one('train_cfg.val_begin', 'never'),
+    one('train_cfg.dynamic_intervals', [4]),
+    one('train_cfg.max_discriminator_accuracy', 80),
+    one(f'{PHASES}[0].train', [['calibration']]),
+    one(f'{PHASES}[0].train', ['calibration', 'calibration']),
+    one(f'{PHASES}[0]', 'calibration', 'phases[0]'),
+    one(f'{PHASES}[1].cycles', ['discriminator', 1, 1]),
+    one(f'{PHASES}[0].iters', True),
+    one('val_cfg.type', 'TestLoop', 'val_cfg'),
+    one('test_cfg.type', 'ValLoop', 'test_cfg'),
+    one('val_cfg', ['ValLoop']),
+    one('default_hooks.checkpoint.max_keep_ckpts', 'all'),
+    one('default_hooks.checkpoint.by_epoch', True),
+    one('default_hooks.checkpoint.save_best', ['GED_3', 'mIoU']),
+    one('default_hooks.checkpoint.type', 'LoggerHook', 'checkpoint'),
+    one('default_hooks.param_scheduler', None),
+    one('default_hooks.logger.log_metric_by_epoch', 'no'),
+    one('default_hooks.visualization.draw', 'yes'),
+    one('custom_hooks[0].priority', 'URGENT'),
+    one('custom_hooks[0].network', 'generator'),
+    one('custom_hooks', [[{'type': 'R1Hook'}]]),
+    one(
+        'custom_hooks[0]',
+        {'type': 'EarlyStoppingHook', 'monitor': 'mIoU'},
+        'monitor',
+    ),
+    one(f'{SCHEDULER}.end', 1),
+    one(f'{SCHEDULER}.gamma', -1.0),
+    one(f'{SCHEDULER}.milestones', ['late']),
+    one(f'{SCHEDULER}.milestones', 2),
+    one(f'{SCHEDULER}.type', 'PolyLR', 'milestones'),
+    one(
+        'param_scheduler',
+        [{'type': 'CosineAnnealingLR', 'by_epoch': False}],
+        'param_scheduler',
+    ),
+    one('param_scheduler', {'generatr': [{'type': 'ConstantLR'}]}),
+    one('param_scheduler', [{'type': 'LinearLR', 'start_factor': 0}]),
+]
+#: Optimisers, evaluators, visualisers.
+SCORING = [
+    one(f'{OPTIM}.generator.optimizer', [{'type': 'Adam'}]),
+    one(f'{OPTIM}.generator.optimizer.lr', '1e-3'),
+    one(f'{OPTIM}.generator.optimizer.lr', None),
+    one(f'{OPTIM}.generator.optimizer.betas', '0.9,0.999'),
+    one(f'{OPTIM}.generator.clip_grad', 1.0),
+    one(f'{OPTIM}.generator.clip_grad', {'max_norm': 'one'}),
+    one(f'{OPTIM}.generator.clip_grad', {'max_norm': -1.0}),
+    one(f'{OPTIM}.generator.type', 'AmpOptimWrapper', 'generator'),
+    one(
+        f'{OPTIM}.generator.paramwise_cfg',
+        {'custom_keys': {'bias': 2}},
+        'custom_keys',
+    ),
+    one(
+        f'{OPTIM}.generator.paramwise_cfg',
+        {'custom_keys': {'bias': {'lr_mul': 2}}},
+        'lr_mul',
+    ),
+    one(f'{OPTIM}.type', 'OptimWrapper', 'optim_wrapper'),
+    one(f'{OPTIM}.optimizer', {'type': 'Adam', 'lr': 1e-3}),
+    one('val_evaluator[0].prefix', 3),
+    one('val_evaluator', []),
+    one('val_evaluator[0].metric', 'GED'),
+    one('val_evaluator[0].csv_file', 5),
+    one(
+        'val_evaluator',
+        [{'type': 'IoUMetric', 'iou_metrics': ['mIou']}],
+        'iou_metrics',
+    ),
+    one(
+        'val_evaluator',
+        [{'type': 'IoUMetric', 'iou_metrics': 'mIoU'}],
+        'iou_metrics',
+    ),
+    one(
+        'val_evaluator',
+        [{'type': 'GEDMetric', 'num_samples': 3}, {'type': 'HMIoU'}],
+        'val_evaluator[1]',
+    ),
+    one('test_evaluator', {'type': 'CalibrationMetric', 'num_bins': 0}),
+    one('visualizer.vis_backends', [{'type': 'TensorboardVis'}]),
+    one('visualizer.vis_backends', 'LocalVisBackend'),
+    one('visualizer.alpha', 'opaque'),
+    one('visualizer.name', 3),
+]
+#: What surrounds a run.
+AROUND = [
+    one('env_cfg.mp_cfg', 'fork'),
+    one('env_cfg.cudnn_benchmark', 'yes'),
+    one('env_cfg.mp_cfg', {'opencv_threads': 0}),
+    one('env_cfg.dist_cfg', {'backend': 'ncll'}),
+    one('env_cfg', []),
+    one('custom_imports', 'mmcar'),
+    one('custom_imports', {'imports': [3]}),
+    one('custom_imports', {'imports': ['mmcar', 'my.module']}, 'my.module'),
+    one('load_from', ['a.pth']),
+    one('load_from', True),
+    one('load_from', __file__),
+    one('resume', 'work_dirs/x/iter_5.pth'),
+    one('randomness.seed', -1),
+    one('randomness.seed', 1.5),
+    one('randomness.deterministic', 'yes'),
+    one('log_processor.window_size', 'ten'),
+    one('log_processor.custom_cfg', {'data_src': 'loss'}),
+    one('default_scope', 'mmsegmentation'),
+    one('default_scope', 3),
+    one('sync_bn', 'yes'),
+    one('model_wrapper_cfg', 'DDP'),
+    one('auto_scale_lr', {'enable': True}),
+    one('auto_scale_lr', {'enable': True, 'base_batch_size': 'x'}),
+    one('work_dirs', 'x', "'work_dir'"),
+    one('tta_model', 'SegTTAModel'),
+    one('model.decode_head.num_clases', 2, "'num_classes'"),
+]
+UNSEEN = [*MODEL, *DATA_SETS, *RUNNING, *SCORING, *AROUND]
