@@ -10,7 +10,7 @@ from mmengine.config import Config
 from mmengine.runner import Runner
 
 from ..utils.errors import UserError
-from .config_parts import Part, parts_of
+from .config_parts import LOADERS, Part, parts_of
 from .error_sentences import USER_ERRORS, own_words, system_sentence
 
 # What a runner was about when it failed, by the name of its method.
@@ -37,6 +37,7 @@ STAGES = {
 }
 RUNNER = Runner.__module__
 PACKAGE = __name__.split('.')[0]
+EVALUATORS = ('val_evaluator', 'test_evaluator')
 LONG_SETTING = 120  # characters
 LOADER_OF = {
     'build_train_loop': 'train_dataloader',
@@ -68,14 +69,17 @@ def naming_keys(cfg: Config, section: str | None = None) -> Iterator[None]:
         if named or system_sentence(error) is not None:
             raise
         frames = list(_frames(error))
-        found = _find(frames, list(parts_of(cfg)), section)
-        path = found[0] if found else _stage(frames) or section
-        if not is_mistake(error, frames):
+        part = _find(frames, list(parts_of(cfg)), section)
+        path = _stage(frames) or section
+        if part is not None:
+            kind = _name(part.kind or part.cfg.get('type'))
+            path = f'{part.path} ({kind})' if kind else part.path
+        if not is_mistake(error, frames) and not _handles_data(part):
             _note(error, f'It happened at {path or "the config"}.')
             raise
         text = _describe(error)
         if path is not None and path not in text:
-            settings = found[1] if found else cfg.get(path)
+            settings = part.cfg if part is not None else cfg.get(path)
             if not isinstance(error, USER_ERRORS):
                 # Which of them it is the message says, or nobody.
                 path += _list_settings(settings)
@@ -141,21 +145,26 @@ def _frames(error: Exception) -> Iterator[FrameType]:
     return reversed(frames)
 
 
+def _handles_data(part: Part | None) -> bool:
+    """Whether a part is a transform or metric of another package.
+
+    What it cannot do with the user's images and labels is no bug of ours.
+    """
+    if part is None or part.kind is None:
+        return False
+    foreign = part.kind.__module__.split('.')[0] != PACKAGE
+    return foreign and part.section in (*LOADERS, *EVALUATORS)
+
+
 def _find(
     frames: Sequence[FrameType], parts: Sequence[Part], section: str | None
-) -> tuple[str, Mapping] | None:
-    """The innermost part of the config whose code or building failed.
-
-    Returns:
-        Its path with the name of its class, and its settings.
-    """
+) -> Part | None:
+    """The innermost part of the config whose code or building failed."""
     for index, frame in enumerate(frames):
         if frame.f_code.co_name == 'build_dataloader':
-            stage = _stage(frames)
-            return (stage, {}) if stage else None
+            return None
         if (built := _built_in(frame)) is not None:
             found = [p for p in parts if _same(p.cfg, built)]
-            named = f' ({_name(built["type"])})' if 'type' in built else ''
         else:
             kind = type(frame.f_locals.get('self'))
             found = [
@@ -164,10 +173,8 @@ def _find(
                 if inspect.isclass(p.kind) and issubclass(kind, p.kind)
             ]
             found = _being_built(found, frames[index:])
-            named = f' ({kind.__name__})'
         if found:
-            found.sort(key=lambda p: p.section != section)
-            return found[0].path + named, found[0].cfg
+            return min(found, key=lambda p: p.section != section)
     return None
 
 

@@ -94,7 +94,7 @@ def check_plain(cfg: Config) -> None:
         _check_plain_dict(path, _at(cfg, path), known, is_open)
     for path, hint in (RUNNER_HINTS | PLAIN_VALUES).items():
         value = _at(cfg, path)
-        strict = path in PLAIN_VALUES
+        strict = path in PLAIN_VALUES or hint in (str, str | None, bool)
         if value is not None and not fits(value, hint, strict):
             raise UserError(misfit(path, value, hint, strict))
 
@@ -148,7 +148,16 @@ def _check_pipeline(part: Part, kind: type) -> None:
         raise UserError(
             f'{part.path}.pipeline is empty: images would not be loaded.'
         )
-    for index, step in enumerate(part.cfg.get('pipeline') or ()):
+    steps = part.cfg.get('pipeline') or ()
+    for index, step in enumerate(steps):
+        packs = isinstance(step, Mapping) and str(step.get('type')).startswith(
+            'Pack'
+        )
+        if packs and index + 1 < len(steps):
+            raise UserError(
+                f'{part.path}.pipeline[{index}] packs what the steps before '
+                f'it made, but {len(steps) - index - 1} follow: put it last.'
+            )
         if not isinstance(step, Mapping) and not callable(step):
             raise UserError(
                 f'{part.path}.pipeline[{index}]={step!r}: expected a dict '

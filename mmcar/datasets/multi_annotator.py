@@ -94,6 +94,13 @@ class MultiAnnotatorDataset(BaseSegDataset):
         backend_args: dict | None = None,
     ) -> None:
         self.patient_pattern = patient_pattern or self.PATIENT_PATTERN
+        try:
+            re.compile(self.patient_pattern or '')
+        except re.error as error:
+            raise UserError(
+                f'patient_pattern={patient_pattern!r} is no regular '
+                f'expression: {error}'
+            ) from error
         self.key_prefix = key_prefix
         self.new_ids = dict(label_map or {})
         for old, new in self.new_ids.items():

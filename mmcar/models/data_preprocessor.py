@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ..compat import swaps_channels
 from ..structures import to_input
 from ..utils.errors import UserError
+from ..utils.hints import fits
 
 STOCK = 'SegDataPreProcessor'
 
@@ -29,6 +30,16 @@ class StochasticDataPreProcessor(SegDataPreProcessor):
     """
 
     classes: tuple[int, int] | None = None
+
+    def __init__(
+        self, size: Sequence[int] | None = None, **kwargs: Any
+    ) -> None:
+        if size is not None and not fits(size, tuple[int, int]):
+            raise UserError(
+                f'model.data_preprocessor.size={size!r}: expected height and '
+                'width.'
+            )
+        super().__init__(size=size and tuple(size), **kwargs)
 
     def forward(self, data: dict, training: bool = False) -> dict[str, Any]:
         """Normalise, pad and stack a batch.

@@ -2,6 +2,7 @@
 
 import collections.abc
 import difflib
+import numbers
 import types
 import typing
 from collections.abc import Collection, Mapping
@@ -37,14 +38,17 @@ def fits(value: Any, hint: Any, strict: bool = True) -> bool:
     if value is None:
         return not strict or hint in (None, type(None), Any, object)
     base = origin or hint
+    if base is numbers.Number:
+        base = float
     if base in (float, int) and strict:
-        numbers = (int, float) if base is float else int
-        return isinstance(value, numbers) and not isinstance(value, bool)
+        kinds = (int, float) if base is float else int
+        return isinstance(value, kinds) and not isinstance(value, bool)
     if base in (float, int, bool):
         return isinstance(value, (bool, int, float))
     if base is str:
-        plain = isinstance(value, (bool, int, float))
-        return isinstance(value, str) or not (strict or plain)
+        return isinstance(value, str) or not (
+            strict or isinstance(value, bool)
+        )
     if base in (dict, collections.abc.Mapping):
         if not strict:
             return not isinstance(value, (str, bool, int, float))

@@ -15,8 +15,12 @@ STOCK = Path(mmseg.__file__).parent / '.mim' / 'configs'
 STOCK_CONFIGS = sorted(
     path for path in STOCK.rglob('*.py') if '_base_' not in path.parts
 )
-# It says `models` where it means `model`: the alarm is a true one.
-MISSPELT = 'bisenetv2_fcn_4xb4-ohem-160k_cityscapes-1024x1024.py'
+# Mistakes in MMSeg's own configs: the alarm is a true one.
+MISSPELT = {
+    'bisenetv2_fcn_4xb4-ohem-160k_cityscapes-1024x1024.py': r"models.*'model'",
+    'dnl_r50-d8_4xb2-80k_cityscapes-769x769.py': 'wd_mult.*decay_mult',
+    'san-vit-b16_voc12aug-640x640.py': 'num_classes=20.*21 classes',
+}
 OTHER_PACKAGES = ('mmpretrain', 'mmdet', 'mmcls')
 
 
@@ -30,7 +34,8 @@ def check_stock(paths: list[Path]) -> int:
     """Check all that can be read without other packages; their number."""
     checked = 0
     for path in paths:
-        if path.name == MISSPELT:
+        # One of them is the base of others.
+        if path.name.replace('r101', 'r50') in MISSPELT:
             continue
         try:
             cfg = Config.fromfile(path)
@@ -55,11 +60,12 @@ def test_all_stock_configs_pass():
     assert check_stock(STOCK_CONFIGS) > 500
 
 
-def test_a_stock_config_that_is_wrong():
-    paths = [path for path in STOCK_CONFIGS if path.name == MISSPELT]
+@pytest.mark.parametrize('name', MISSPELT)
+def test_a_stock_config_that_is_wrong(name):
+    paths = [path for path in STOCK_CONFIGS if path.name == name]
     if not paths:
         pytest.skip('this MMSeg brings no such config')
-    with pytest.raises(UserError, match=r"models.*did you mean 'model'"):
+    with pytest.raises(UserError, match=MISSPELT[name]):
         check_config(Config.fromfile(paths[0]))
 
 

@@ -51,7 +51,8 @@ def test_others_hints_are_not_taken_by_their_word():
     assert fits((1, 2, 3), tuple[int, int], strict=False)
     assert not fits(['late'], list[int], strict=False)
     assert not fits('1e-3', float | Tensor, strict=False)
-    assert not fits(3, str, strict=False)
+    assert fits(512.0, str, strict=False)
+    assert not fits(True, str, strict=False)
 
 
 def test_nearest():

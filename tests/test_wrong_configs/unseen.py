@@ -223,7 +223,7 @@ SCORING = [
     one('visualizer.vis_backends', [{'type': 'TensorboardVis'}]),
     one('visualizer.vis_backends', 'LocalVisBackend'),
     one('visualizer.alpha', 'opaque'),
-    one('visualizer.name', 3),
+    one('visualizer.name', True),
 ]
 #: What surrounds a run.
 AROUND = [

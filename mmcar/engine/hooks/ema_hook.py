@@ -1,5 +1,7 @@
 """Moving average of one network's weights."""
 
+from typing import Any
+
 import torch
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
@@ -16,7 +18,9 @@ RAW = 'ema_state_dict'  # raw weights in a checkpoint, as MMEngine names them
 class NetworkEMAHook(Hook):
     """Averages the weights of one network; validation and test use them.
 
-    The average moves only when the network is updated. Checkpoints hold the
+    The average moves only when the network's optimiser makes a step: not
+    while gradients are accumulated, nor where a step is skipped or the
+    network sits out. Checkpoints hold the
     average in ``state_dict``, ready to use, and the raw weights aside, for
     resuming.
 
@@ -43,6 +47,7 @@ class NetworkEMAHook(Hook):
         self.momentum = momentum
         self.begin = begin
         self.average: dict[str, Tensor] | None = None
+        self.stepped = False
 
     def before_run(self, runner: Runner) -> None:
         """Find the network; a test, whatever its generator, needs none."""
@@ -62,11 +67,16 @@ class NetworkEMAHook(Hook):
 
     def before_train(self, runner: Runner) -> None:
         """Start from the present weights, unless resumed."""
+        optimizer = runner.optim_wrapper[self.network].optimizer
+        optimizer.register_step_post_hook(self._note_step)
         if self.average is None:
             self.average = {
                 key: tensor.detach().clone()
                 for key, tensor in self.current.items()
             }
+
+    def _note_step(self, *_: Any) -> None:
+        self.stepped = True
 
     @torch.no_grad()
     def after_train_iter(
@@ -77,11 +87,10 @@ class NetworkEMAHook(Hook):
         outputs: dict | None = None,
     ) -> None:
         """Move the average if the network was updated."""
+        if not self.stepped:
+            return
+        self.stepped = False
         schedule = runner.train_loop.schedule
-        if self.network not in schedule.active(runner.iter):
-            return
-        if not runner.optim_wrapper[self.network].should_update():
-            return
         updates = schedule.num_updates(self.network, runner.iter)
         momentum = self.momentum if updates >= self.begin else 1.0
         for key, average in (self.average or {}).items():

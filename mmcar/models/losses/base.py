@@ -106,6 +106,13 @@ class SampleLosses(nn.ModuleList):
         if isinstance(configs, dict):
             configs = [configs]
         super().__init__(MODELS.build(cfg) for cfg in configs)
+        for loss in self:
+            if type(loss).__module__.startswith('mmseg.'):
+                raise UserError(
+                    f'model.loss_samples: {type(loss).__name__} is a loss of '
+                    'pixels, expected one of samples, such as '
+                    'CalibrationLoss, EnergyLoss or MatchingLoss.'
+                )
         self.names = distinct_names(self)
 
     @property

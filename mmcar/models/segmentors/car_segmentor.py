@@ -96,6 +96,11 @@ class CARSegmentor(StochasticSegmentor):
             else loss_samples
         )
         self.loss_adv = MODELS.build(loss_adv or dict(type='AdversarialLoss'))
+        if not hasattr(self.loss_adv, 'discriminator'):
+            raise UserError(
+                f'model.loss_adv.type={type(self.loss_adv).__name__!r} is no '
+                'game of G and D: expected AdversarialLoss.'
+            )
         self.discriminator_regularizers: list[Callable] = []
         self._check_ignore_index()
         self._check_chunks()

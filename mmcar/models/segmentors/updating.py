@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import torch
+from mmengine.dist import all_reduce_params
 from mmengine.optim import OptimWrapper
 from torch import Tensor, nn
 
@@ -64,10 +65,33 @@ def update_networks(
                 optims[name].update_params(sum(losses.values()))
             else:
                 statistics.restore()
+                leave_out(optims[name])
         log.update({key: value.detach() for key, value in values.items()})
         if model.nonfinite == 'skip':
             log['skipped'] = log.get('skipped', 0.0) + float(not finite)
     return log
+
+
+def leave_out(optim: Any) -> None:
+    """Count a batch that is skipped, as one that adds no gradient.
+
+    So updates of accumulated batches stay where the iteration number puts
+    them. One that is due is made of the batches that were not skipped.
+    """
+    if not isinstance(optim, OptimWrapper):
+        return  # a stand-in that never updates
+    optim._inner_count += 1
+    waiting = [
+        weight.grad
+        for group in optim.param_groups
+        for weight in group['params']
+        if weight.grad is not None
+    ]
+    if waiting and optim.should_update():
+        # Processes share gradients at the last batch, which is this one.
+        all_reduce_params(waiting, op='mean')
+        optim.step()
+        optim.zero_grad()
 
 
 class Statistics:

@@ -17,6 +17,7 @@ from tests.test_engine.runs import (
     train,
     weights,
 )
+from tests.toys import toy_config
 
 CHECKPOINT = run_config('x')['default_hooks']['checkpoint']
 
@@ -137,7 +138,8 @@ def test_a_validation_that_was_cut_off_is_made_up_for(tmp_path, monkeypatch):
     assert 'best_score_iter_20.pth' in names(tmp_path)
 
 
-def test_accumulated_gradients_survive(tmp_path):
+@pytest.mark.parametrize('skipped', [None, 4, 19, 20])
+def test_accumulated_gradients_survive(tmp_path, skipped):
     """Checkpoints at 10, 20, ... lie in the middle of three batches."""
     optims = run_config(tmp_path)['optim_wrapper']
     optims['calibration'] = optims['calibration'] | dict(accumulative_counts=3)
@@ -150,6 +152,8 @@ def test_accumulated_gradients_survive(tmp_path):
             key: optims[key] for key in ('constructor', 'calibration')
         },
         param_scheduler=None,
+        model=toy_config(nonfinite='skip'),
+        custom_hooks=[dict(type='PoisonHook', at=skipped)],
     )
     train(tmp_path / 'whole', **changes)
     (tmp_path / 'again').mkdir()

@@ -1,3 +1,4 @@
+import itertools
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +13,7 @@ from tests.test_engine.runs import (
     recorded,
     train,
 )
+from tests.toys import toy_config
 
 
 def average(runner):
@@ -96,6 +98,40 @@ def test_waits_for_accumulated_updates(tmp_path):
     start = record.states[0]['generator']
     expected = 0.8 * (0.8 * start + 0.2 * first) + 0.2 * second
     torch.testing.assert_close(average(runner), expected)
+
+
+@pytest.mark.parametrize('cause', ['skipped', 'paused'])
+def test_rests_where_no_step_is_made(tmp_path, cause):
+    network = dict(skipped='calibration', paused='discriminator')[cause]
+    seen = []
+
+    class Watch(Hook):
+        priority = 'LOWEST'
+
+        def after_train_iter(self, runner, batch_idx, **kwargs):
+            seen.append(average(runner).clone())
+
+    loop = dict(type='AlternatingTrainLoop', phases=PHASES)
+    if cause == 'paused':
+        loop.update(max_discriminator_accuracy=0.0)
+    runner = build_runner(
+        tmp_path,
+        model=toy_config(nonfinite='skip'),
+        train_cfg=loop,
+        custom_hooks=[
+            dict(type='NetworkEMAHook', network=network, momentum=0.2),
+            dict(type='PoisonHook', at=5),
+            dict(type='RecordHook'),
+        ],
+    )
+    runner.register_hook(Watch())
+    runner.train()
+    moved = [
+        not torch.equal(one, other) for one, other in itertools.pairwise(seen)
+    ]
+    changed = [network in names for names in recorded(runner).changed[1:]]
+    assert moved == changed
+    assert 0 < sum(moved) < 23
 
 
 def test_validation_and_test_use_the_average(tmp_path):
