@@ -92,7 +92,7 @@ def check_plain(cfg: Config) -> None:
     """Refuse values of another type where no class is built."""
     for path, (known, is_open) in PLAIN_DICTS.items():
         _check_plain_dict(path, _at(cfg, path), known, is_open)
-    for path, hint in (RUNNER_HINTS | PLAIN_VALUES).items():
+    for path, hint in {**RUNNER_HINTS, **PLAIN_VALUES}.items():
         value = _at(cfg, path)
         strict = path in PLAIN_VALUES or hint in (str, str | None, bool)
         if value is not None and not fits(value, hint, strict):
