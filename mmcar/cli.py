@@ -120,6 +120,19 @@ def add_console_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_sampling_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the samples of a model depend on beside its weights."""
+    parser.add_argument(
+        '--num-samples',
+        type=int,
+        metavar='N',
+        help="samples per image (default: the config's)",
+    )
+    parser.add_argument(
+        '--seed', type=int, help="of the samples (default: the config's)"
+    )
+
+
 def add_checkpoint_argument(parser: argparse.ArgumentParser) -> None:
     """Add the weights of the config's model, which may need none."""
     parser.add_argument(

@@ -44,15 +44,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument(
         '--out-dir', required=True, metavar='DIR', help='folder of all files'
     )
-    parser.add_argument(
-        '--num-samples',
-        type=int,
-        metavar='N',
-        help="samples per image (default: the config's)",
-    )
-    parser.add_argument(
-        '--seed', type=int, help="of the samples (default: the config's)"
-    )
+    cli.add_sampling_arguments(parser)
     parser.add_argument(
         '--batch-size', type=int, default=1, help='images at once (default: 1)'
     )

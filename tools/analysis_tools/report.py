@@ -32,15 +32,7 @@ def parse_args() -> argparse.Namespace:
         metavar='FILE',
         help='the page (default: report.html); .csv and .json stand beside it',
     )
-    parser.add_argument(
-        '--num-samples',
-        type=int,
-        metavar='N',
-        help="samples per image (default: the config's)",
-    )
-    parser.add_argument(
-        '--seed', type=int, help="of the samples (default: the config's)"
-    )
+    cli.add_sampling_arguments(parser)
     parser.add_argument(
         '--max-images',
         type=int,

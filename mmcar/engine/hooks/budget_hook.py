@@ -1,28 +1,24 @@
 """Training for a given processor time."""
 
 import math
-import time
+from typing import Any
 
-from mmengine.dist import broadcast_object_list
-from mmengine.hooks import Hook
 from mmengine.optim import OptimWrapper, OptimWrapperDict
 from mmengine.runner import Runner
 from mmseg.registry import HOOKS
 
 from ...utils.checks import one_of, positive
-
-SPENT = 'processor_seconds'  # its key in the message hub
+from .processor_time_hook import ProcessorTimeHook
 
 
 @HOOKS.register_module()
-class ProcessorBudgetHook(Hook):
+class ProcessorBudgetHook(ProcessorTimeHook):
     """Ends training after so many seconds of processor time.
 
     For comparisons on equal terms: processor time does not depend on what
-    else runs, iterations of different methods cost different time. Seconds of
-    all threads of this process count, from the first iteration on; a resumed
-    run goes on counting. The last iteration is saved and validated as if the
-    schedule ended there. Of several processes, the first one's time counts.
+    else runs, iterations of different methods cost different time. What
+    counts, and is logged, is what :class:`ProcessorTimeHook` counts. The last
+    iteration is saved and validated as if the schedule ended there.
 
     Args:
         seconds: The budget.
@@ -30,54 +26,39 @@ class ProcessorBudgetHook(Hook):
             spent: ``'cosine'`` to zero, or ``'none'``.
     """
 
-    priority = 'NORMAL'
-
     def __init__(self, seconds: float, decay: str = 'cosine') -> None:
         positive(**{'ProcessorBudgetHook.seconds': seconds})
         one_of(('cosine', 'none'), **{'ProcessorBudgetHook.decay': decay})
         self.seconds = seconds
         self.decay = decay
-        self.last: float | None = None
 
     def before_train(self, runner: Runner) -> None:
         """Leave nothing to do where the budget is spent."""
-        if self._spent(runner) >= self.seconds:
+        super().before_train(runner)
+        if self.share >= 1:
             runner.train_loop._max_iters = runner.iter
 
     def before_train_iter(
         self, runner: Runner, batch_idx: int, data_batch: dict | None = None
     ) -> None:
         """Set the learning rates."""
-        if self.last is None:
-            self.last = time.process_time()
         if self.decay == 'none':
             return
-        share = min(self._spent(runner) / self.seconds, 1.0)
-        factor = 0.5 * (1 + math.cos(math.pi * share))
+        factor = 0.5 * (1 + math.cos(math.pi * min(self.share, 1.0)))
         for group in _groups(runner.optim_wrapper):
             group.setdefault('initial_lr', group['lr'])
             group['lr'] = factor * group['initial_lr']
 
-    def after_train_iter(
-        self,
-        runner: Runner,
-        batch_idx: int,
-        data_batch: dict | None = None,
-        outputs: dict | None = None,
-    ) -> None:
+    def after_train_iter(self, runner: Runner, *args: Any, **kw: Any) -> None:
         """Count, and make this iteration the last if the budget is spent."""
-        now = time.process_time()
-        assert self.last is not None  # set before the first iteration
-        spent = [self._spent(runner) + now - self.last]
-        self.last = now
-        broadcast_object_list(spent)
-        runner.message_hub.update_info(SPENT, spent[0])
-        if spent[0] >= self.seconds:
+        super().after_train_iter(runner, *args, **kw)
+        if self.share >= 1:
             runner.train_loop._max_iters = runner.iter + 1
 
-    def _spent(self, runner: Runner) -> float:
-        """Seconds so far, of interrupted runs too."""
-        return float(runner.message_hub.runtime_info.get(SPENT, 0.0))
+    @property
+    def share(self) -> float:
+        """The part of the budget that is spent."""
+        return self.spent / self.seconds
 
 
 def _groups(optims: OptimWrapper) -> list[dict]:

@@ -2,6 +2,7 @@
 
 import time
 
+from mmengine.dist import broadcast_object_list
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from mmseg.registry import HOOKS
@@ -15,8 +16,12 @@ class ProcessorTimeHook(Hook):
 
     Unlike time on the clock, they do not depend on what else runs, so curves
     of runs on a shared CPU can be compared. Validation does not count; a
-    resumed run goes on counting. Only this process counts: set the training
-    loader's ``num_workers=0`` for data loading to be in it.
+    resumed run goes on counting. Only this process counts, of several the
+    first one: set the training loader's ``num_workers=0`` for data loading
+    to be in it.
+
+    Attributes:
+        spent: Seconds that they took so far.
     """
 
     priority = 'VERY_HIGH'  # before what it measures is logged or saved
@@ -24,7 +29,7 @@ class ProcessorTimeHook(Hook):
     def before_train(self, runner: Runner) -> None:
         """Go on from what the checkpoint says, if any."""
         found = runner.message_hub.runtime_info.get(MINUTES, 0.0)
-        self._minutes = float(found)
+        self.spent = 60 * float(found)
         self._mark = time.process_time()
 
     def after_train_iter(
@@ -36,11 +41,13 @@ class ProcessorTimeHook(Hook):
     ) -> None:
         """Count all since the last iteration."""
         now = time.process_time()
-        self._minutes += (now - self._mark) / 60
+        spent = [self.spent + now - self._mark]
         self._mark = now
+        broadcast_object_list(spent)
+        self.spent = spent[0]
         hub = runner.message_hub
-        hub.update_info(MINUTES, self._minutes)
-        hub.update_scalar(f'train/{MINUTES}', self._minutes)
+        hub.update_info(MINUTES, self.spent / 60)
+        hub.update_scalar(f'train/{MINUTES}', self.spent / 60)
 
     def after_val(self, runner: Runner) -> None:
         """Leave the validation out."""

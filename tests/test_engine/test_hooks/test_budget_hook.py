@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from mmcar.engine.hooks.budget_hook import SPENT, ProcessorBudgetHook
+from mmcar.engine.hooks.budget_hook import ProcessorBudgetHook
+from mmcar.engine.hooks.processor_time_hook import MINUTES
 from mmcar.utils.errors import UserError
 from tests.test_engine.runs import ADAM, recorded, train
 
@@ -49,7 +50,7 @@ def test_training_ends_with_the_budget_and_is_saved(tmp_path, ticking):
 def test_a_resumed_run_goes_on_counting(tmp_path, ticking):
     run(tmp_path, 12)
     runner = run(tmp_path, 20, resume=True)
-    assert runner.message_hub.get_info(SPENT) == pytest.approx(20)
+    assert 60 * runner.message_hub.get_info(MINUTES) == pytest.approx(20)
     assert runner.iter == 20
     again = run(tmp_path, 20, resume=True)
     assert again.iter == 20

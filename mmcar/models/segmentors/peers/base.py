@@ -58,7 +58,6 @@ class PeerSegmentor(StochasticSegmentor):
         """One network."""
         return dict(net=self.net)
 
-    @torch.no_grad()
     def prior(
         self, inputs: Tensor, data_samples: Sequence | None
     ) -> Tensor | None:
