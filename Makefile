@@ -12,7 +12,8 @@ COVERAGE := --cov --cov-report=term:skip-covered --cov-fail-under=70
 export OMP_WAIT_POLICY ?= PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart experiments test test-all test-gpu test-browser test-onedl \
+.PHONY: help setup quickstart experiments rehearsal test test-all test-gpu \
+	test-browser test-onedl \
 	test-package docs lint format
 
 help:  ## Show this list
@@ -36,6 +37,9 @@ experiments: setup  ## Run all experiments in the background (hours)
 	@nohup $(RUN) projects/cpu_experiments/run.py >> work_dirs/experiments/log.txt 2>&1 &
 	@echo 'Running in the background; a second call goes on where one stopped.'
 	@echo 'Progress: tail -f work_dirs/experiments/log.txt'
+
+rehearsal: setup  ## The Cityscapes experiment on drawn streets (an hour)
+	@$(RUN) projects/rehearsal/run.py
 
 test: setup  ## Run the tests, with coverage
 	@$(RUN) $(PYTEST) $(COVERAGE)

@@ -16,8 +16,6 @@ from ..utils.errors import UserError
 
 KEY = 'class_flips'
 """Where a data set's metainfo and a data sample keep the table."""
-PALETTE_SHIFT = 96
-"""How far a twin's colour lies from that of its class."""
 
 
 class ClassFlip(NamedTuple):
@@ -147,6 +145,25 @@ def class_flips_of(data_sample: Mapping) -> ClassFlips:
     return ClassFlips.parse(data_sample.get(KEY))
 
 
+def distant_colours(
+    palette: Sequence[Sequence[int]], number: int
+) -> list[list[int]]:
+    """Colours that lie far from those of a palette and from each other.
+
+    Args:
+        palette: RGB colours in use; the grey of unlabelled pixels is, too.
+        number: How many to find.
+    """
+    steps = np.arange(0, 256, 51)
+    candidates = np.stack(np.meshgrid(steps, steps, steps), -1).reshape(-1, 3)
+    taken = np.array([*palette, (128, 128, 128)])
+    for _ in range(number):
+        offsets = candidates[:, None] - taken[None]
+        distance = np.square(offsets).sum(-1).min(1)
+        taken = np.vstack([taken, candidates[distance.argmax()]])
+    return taken[len(taken) - number :].tolist() if number else []
+
+
 def add_twins(metainfo: Mapping, table: Mapping[str, float]) -> dict:
     """Add a twin to some classes.
 
@@ -161,10 +178,9 @@ def add_twins(metainfo: Mapping, table: Mapping[str, float]) -> dict:
     classes = tuple(metainfo['classes'])
     palette = list(metainfo['palette'])
     ids = [classes.index(name) for name in table]
-    twins = [[(v + PALETTE_SHIFT) % 256 for v in palette[i]] for i in ids]
     return {
         'classes': classes + tuple(f'{name}2' for name in table),
-        'palette': palette + twins,
+        'palette': palette + distant_colours(palette, len(ids)),
         KEY: tuple(
             (i, len(classes) + n, p)
             for n, (i, p) in enumerate(zip(ids, table.values(), strict=True))

@@ -1,6 +1,6 @@
 """Samples of a model beside the annotators' label maps."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,8 +34,25 @@ def default_palette(num_classes: int) -> np.ndarray:
     """Colours (K, 3) uint8: black and white, or distinct ones if K > 2."""
     if num_classes <= 2:
         return np.array([[0, 0, 0], [255, 255, 255]], np.uint8)
-    colours = colormaps['tab20'](np.arange(num_classes) % 20)
-    return (255 * colours[:, :3]).astype(np.uint8)
+    ids = np.arange(num_classes)
+    colours = colormaps['tab20'](ids % 20)[:, :3]
+    # Each further round of the same colours is darker than the one before.
+    colours *= (0.8 ** (ids // 20))[:, None]
+    return (255 * colours).astype(np.uint8)
+
+
+def dataset_palette(metainfo: Mapping | None, num_classes: int) -> np.ndarray:
+    """Colours (K, 3) uint8 of a data set, or `default_palette`.
+
+    Args:
+        metainfo: Of the data set; its ``palette`` counts if it has a colour
+            for each class.
+        num_classes: Number of classes K that are drawn.
+    """
+    palette = (metainfo or {}).get('palette')
+    if palette is None or len(palette) != num_classes:
+        return default_palette(num_classes)
+    return np.array(palette, np.uint8)
 
 
 def colour_labels(

@@ -11,6 +11,7 @@ on two idle cores; fewer iterations with --iterations.
 import argparse
 import json
 import os
+import signal
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from mmcar import cli
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_json
 from rehearsal.configs import Iterations, write_configs
-from rehearsal.report import cost_table, score_lines
+from rehearsal.report import broken_promises, cost_table, score_lines
 from rehearsal.steps import all_steps
 
 # glibc reuses freed memory, as our own tools let it; MMSeg's do not ask.
@@ -60,9 +61,15 @@ def open_record(path: Path, iterations: Iterations) -> dict:
     return record
 
 
+def stop(*_: object) -> None:
+    """End as by Ctrl-C, so that no command is left behind."""
+    raise KeyboardInterrupt
+
+
 def main() -> None:
     """Rehearse."""
     args = parse_args()
+    signal.signal(signal.SIGTERM, stop)
     iterations = Iterations(*(args.iterations or ()))
     if min(asdict(iterations).values()) < 2:
         raise UserError('--iterations: expected at least 2 of each.')
@@ -83,6 +90,8 @@ def main() -> None:
         write_json(folder / 'record.json', record)
     print(cost_table(record))
     print('\n'.join(score_lines(record)))
+    if broken := broken_promises(record):
+        raise UserError('; '.join(broken))
 
 
 if __name__ == '__main__':

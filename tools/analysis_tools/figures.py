@@ -27,6 +27,7 @@ from mmcar.visualization import (
     read_curves,
 )
 from mmcar.visualization.hooks import prediction_row
+from mmcar.visualization.sample_grid import dataset_palette
 
 
 def parse_args() -> argparse.Namespace:
@@ -59,7 +60,7 @@ def predict(
 
 def collect(
     runner: Runner, num_rows: int
-) -> tuple[list[SampleRow], CalibrationBins]:
+) -> tuple[list[SampleRow], CalibrationBins, dict]:
     """Go through the test set once.
 
     Args:
@@ -67,7 +68,8 @@ def collect(
         num_rows: Images to draw, spread evenly over the set.
 
     Returns:
-        The rows, and the confidence bins of all pixels.
+        The rows, the confidence bins of all pixels, and the data set's
+        metainfo.
     """
     metric, rows = CalibrationMetric(), []
     loader = runner.build_dataloader(runner.cfg.test_dataloader)
@@ -79,7 +81,7 @@ def collect(
             rows.append(prediction_row(inputs, sample))
     bins = CalibrationBins()
     bins.sums = sum(result['bins'] for result in metric.results)
-    return rows, bins
+    return rows, bins, loader.dataset.metainfo
 
 
 def main() -> None:
@@ -92,9 +94,10 @@ def main() -> None:
     cfg.load_from, cfg.resume = None, False
     runner = cli.build_runner(cfg, args.config)
     cli.load_checkpoint(runner, args.checkpoint)
-    rows, bins = collect(runner, args.images)
+    rows, bins, metainfo = collect(runner, args.images)
+    palette = dataset_palette(metainfo, len(rows[0].probs))
     figures = {
-        'samples': draw_sample_grid(rows, num_samples=args.samples),
+        'samples': draw_sample_grid(rows, args.samples, palette=palette),
         'reliability': draw_reliability(
             bins.confidence, bins.accuracy, bins.count, title='Calibration net'
         ),
