@@ -151,12 +151,13 @@ def distant_colours(
     """Colours that lie far from those of a palette and from each other.
 
     Args:
-        palette: RGB colours in use; the grey of unlabelled pixels is, too.
+        palette: RGB colours in use. Black, white and the grey of unlabelled
+            pixels are, too.
         number: How many to find.
     """
     steps = np.arange(0, 256, 51)
     candidates = np.stack(np.meshgrid(steps, steps, steps), -1).reshape(-1, 3)
-    taken = np.array([*palette, (128, 128, 128)])
+    taken = np.array([*palette, *([v] * 3 for v in (0, 128, 255))])
     for _ in range(number):
         offsets = candidates[:, None] - taken[None]
         distance = np.square(offsets).sum(-1).min(1)

@@ -48,5 +48,8 @@ def draw_reliability(
     upper.set_title(f'{title}: ECE {100 * ece:.2f} %', fontsize=10)
     upper.legend(frameon=False, loc='upper left')
     lower.bar(confidence, share, width=0.05, color='C0')
-    lower.set(xlabel='confidence', ylabel='pixels', yscale='log')
+    least = 10 ** np.floor(np.log10(share.min()))
+    lower.set(xlabel='confidence', ylabel='share', yscale='log')
+    lower.set(ylim=(least, 1), yticks=sorted({least, 1}))
+    lower.minorticks_off()
     return figure

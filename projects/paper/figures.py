@@ -15,6 +15,7 @@ reliability  of F and of the mean of the samples, in ten bins
 import argparse
 from pathlib import Path
 
+import numpy as np
 import torch
 from matplotlib.figure import Figure
 from mmengine.runner import Runner
@@ -29,7 +30,6 @@ from paper.panels import (
     add_legend,
     draw_grid,
     draw_offsets,
-    entropy,
     entropy_panels,
     independent_panels,
     sample_panels,
@@ -76,8 +76,8 @@ def grid_of(runner: Runner, args: argparse.Namespace) -> Figure:
     palette = dataset_palette(meta, len(views[0].calibrated))
     if args.figure == 'entropy':
         rows = [entropy_panels(view, shown) for view in views]
-        top = max(entropy(v.calibrated).max() for v in views)
-        return draw_grid(rows, max(top, 1e-3))
+        top = max(np.nanmax(row[1][1]) for row in rows)
+        return draw_grid(rows, max(float(top), 1e-3))
     if args.figure == 'samples':
         truth = 'truth' if meta.get('class_flips') else 'mean of readers'
         rows = [sample_panels(v, palette, shown, truth) for v in views]
@@ -134,7 +134,6 @@ def main() -> None:
         cli.load_checkpoint(runner, args.checkpoint)
     elif any(p.requires_grad for p in runner.model.parameters()):
         raise UserError('This model has weights: name a checkpoint.')
-    runner.test_dataloader = runner.build_dataloader(cfg.test_dataloader)
     if args.figure in GRIDS:
         figure = grid_of(runner, args)
     elif args.figure == 'offsets':

@@ -155,5 +155,7 @@ def test_twins_get_names_colours_and_the_next_ids():
     result = add_twins(meta, {'c': 0.5, 'a': 0.25})
     assert result['classes'] == ('a', 'b', 'c', 'c2', 'a2')
     assert result['class_flips'] == ((2, 3, 0.5), (0, 4, 0.25))
-    assert result['palette'][3:] == [[105] * 3, [96, 97, 98]]
+    # The corners of the cube of colours that are furthest from greys.
+    assert result['palette'][:3] == meta['palette']
+    assert result['palette'][3:] == [[0, 0, 255], [255, 0, 0]]
     ClassFlips.parse(result['class_flips'], 5)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -16,6 +17,7 @@ from .views import View
 
 CELL = 1.5  # inches
 MARGIN = 0.32
+MAGMA = colormaps['magma'].with_extremes(bad=np.array(IGNORED) / 255)
 Panel = tuple[str, np.ndarray]
 
 
@@ -55,13 +57,13 @@ def draw_grid(rows: Sequence[Sequence[Panel]], top: float = 1) -> Figure:
             hspace=0.03,
         ),
     )
+    for axes, (title, _) in zip(grid[0], rows[0], strict=True):
+        axes.set_title(title, fontsize=9, pad=3)
     for line, row in zip(grid, rows, strict=True):
-        for axes, (title, picture) in zip(line, row, strict=True):
+        for axes, (_, picture) in zip(line, row, strict=True):
             axes.axis('off')
-            if line is grid[0]:
-                axes.set_title(title, fontsize=9, pad=3)
             if picture.ndim == 2:
-                drawn = axes.imshow(picture, cmap='magma', vmin=0, vmax=top)
+                drawn = axes.imshow(picture, cmap=MAGMA, vmin=0, vmax=top)
             else:
                 axes.imshow(picture)
     if values:
@@ -93,7 +95,7 @@ def add_legend(
     room = 0.19 * -(-len(handles) // columns) + 0.08
     figure.set_size_inches(width, height + room)
     for axes in figure.axes:
-        box = axes.get_position()
+        box = axes.get_position(original=True)
         share = height / (height + room)
         axes.set_position(
             (box.x0, 1 - (1 - box.y0) * share, box.width, box.height * share)
@@ -138,15 +140,18 @@ def sample_panels(
 
 
 def entropy_panels(view: View, number: int) -> list[Panel]:
-    """Image, and entropy of F, of the mean of samples and of samples."""
-    panels = [
-        ('image', view.image),
-        ('F', entropy(view.calibrated)),
-        ('mean of samples', entropy(view.mean)),
-    ]
-    return panels + [
-        (f'sample {i + 1} alone', entropy(sample))
+    """Image, and entropy of F, of the mean of samples and of samples.
+
+    It is NaN, and drawn grey, where nobody labelled the pixel.
+    """
+    maps = {'F': view.calibrated, 'mean of samples': view.mean}
+    maps |= {
+        f'sample {i + 1} alone': sample
         for i, sample in enumerate(view.samples[:number])
+    }
+    return [('image', view.image)] + [
+        (title, np.where(view.known, entropy(probs), np.nan))
+        for title, probs in maps.items()
     ]
 
 
@@ -191,7 +196,8 @@ def draw_offsets(
             0.92 * width,
             label=f'{name}, mean size {mean:.1f}',
         )
-        texts = [f'{v:+.1f}' if np.isfinite(v) else '-' for v in offsets]
+        rounded = np.round(offsets, 1) + 0.0  # no -0.0
+        texts = [f'{v:+.1f}' if np.isfinite(v) else '-' for v in rounded]
         axes.bar_label(bars, texts, fontsize=7, padding=2)
     axes.axhline(0, color='0.3', linewidth=0.8)
     axes.margins(y=0.18)

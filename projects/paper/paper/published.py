@@ -43,7 +43,7 @@ SAMPLES = (
         'CAR, M = 20',
         'car_lidc',
         lidc((0.264, 0.002), (0.248, 0.004), (0.243, 0.004), (0.592, 0.005)),
-        'lidc-shapes/ct/normal',
+        'lidc-shapes/control/normal',
     ),
     Row(
         'CAR, M = 15',

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ HEADS = {
     'ECE': 'ECE of F',
     'offset/mean': 'offset of F',
 }
+PAPER = 'paper'
 DIGITS = {'ECE': 4, 'offset/mean': 3}
 MARKED = re.compile(r'(<!-- table: (.+?) -->\n).*?(<!-- end -->)', re.DOTALL)
 Scores = dict[str, list[float]]
@@ -72,34 +73,36 @@ def cpu_score(summary: Mapping, row: Row, name: str) -> Score | None:
     return record['mean'][name], record.get('spread', {}).get(name)
 
 
+def _lines(
+    row: Row,
+    scores: Iterable[str],
+    ours: Mapping[str, Scores],
+    summary: Mapping,
+) -> Iterator[tuple[str, list[Score | None], str]]:
+    """Whose scores, the scores and the number of runs behind them."""
+    yield PAPER, [row.paper.get(score) for score in scores], '3'
+    own = ours.get(row.config, {})
+    runs = max(map(len, own.values()), default=0)
+    yield 'ours', [mean_of(own.get(score)) for score in scores], str(runs)
+    if row.cpu in summary:
+        name = row.cpu.split('/')[1]
+        found = [cpu_score(summary, row, score) for score in scores]
+        runs = summary[row.cpu].get('seeds', '')
+        yield f'ours, CPU scale (`{name}`)', found, str(runs)
+
+
 def table(name: str, ours: Mapping[str, Scores], summary: Mapping) -> str:
     """One table in Markdown: three lines of scores per row of the paper."""
     scores, rows = TABLES[name]
     lines = [['', 'whose', *(HEADS[score] for score in scores), 'runs']]
     for row in rows:
-        own = ours.get(row.config, {})
-        cells = {
-            'paper': [row.paper.get(score) for score in scores],
-            'ours': [mean_of(own.get(score)) for score in scores],
-            'ours, CPU scale': [
-                cpu_score(summary, row, score) for score in scores
-            ],
-        }
-        seeds = summary.get(row.cpu, {}).get('seeds')
-        runs = {
-            'paper': '3',
-            'ours': str(max(map(len, own.values()), default=0)),
-            'ours, CPU scale': '' if seeds is None else str(seeds),
-        }
-        for whose, values in cells.items():
+        for whose, values, runs in _lines(row, scores, ours, summary):
             shown = [
                 show(value, DIGITS.get(score, 3))
                 for value, score in zip(values, scores, strict=True)
             ]
-            first = f'{row.label} (`{row.config}`)' if whose == 'paper' else ''
-            if whose == 'ours, CPU scale' and not any(shown):
-                continue
-            lines.append([first, whose, *shown, runs[whose]])
+            first = f'{row.label} (`{row.config}`)' if whose == PAPER else ''
+            lines.append([first, whose, *shown, runs])
     head, *body = (f'| {" | ".join(cells)} |' for cells in lines)
     return '\n'.join([head, '|---' * len(lines[0]) + '|', *body])
 

@@ -99,7 +99,7 @@ def views_of(
         chosen: Indices of images, or how many, evenly spread.
         number: Samples per image.
     """
-    dataset = runner.build_dataloader(runner.cfg.test_dataloader).dataset
+    dataset = runner.test_dataloader.dataset
     if isinstance(chosen, int):
         last = len(dataset) - 1
         chosen = np.linspace(0, last, chosen).round().astype(int).tolist()

@@ -7,7 +7,7 @@ from mmcar.utils.files import write_file
 
 ROOT = Path(__file__).resolve().parents[3]
 CARD = ROOT / 'configs' / 'car' / 'car_deeplabv3_cityscapes24.py'
-WORK_DIR = 'work_dirs/black_box'
+WORK_DIR = 'work_dirs/fast_scnn'
 
 BLACK_BOX_TEXT = """\
 # MMSeg's Fast-SCNN, as its config has it but for numbers of iterations.
@@ -26,7 +26,7 @@ CARD_TEXT = """\
 # The card with another black box, by the three lines of
 # docs/cityscapes24.md, and other numbers of iterations.
 _base_ = '{card}'
-black_box = dict(config='black_box.py', checkpoint='{weights}')
+black_box = dict(config='fast_scnn.py', checkpoint='{weights}')
 model = dict(decode_head=dict(black_box=black_box))
 
 stage_1 = dict(_base_.stage_1, iters={first})
@@ -62,7 +62,7 @@ class Iterations:
 
 
 def write_configs(folder: Path, iterations: Iterations) -> None:
-    """Write black_box.py and card.py into a folder."""
+    """Write fast_scnn.py and card.py into a folder."""
     black_box = BLACK_BOX_TEXT.format(
         iters=iterations.black_box,
         never=iterations.black_box + 1,
@@ -76,5 +76,5 @@ def write_configs(folder: Path, iterations: Iterations) -> None:
         never=iterations.card + 1,
         save=max(iterations.generator // 5, 1),
     )
-    write_file(folder / 'black_box.py', black_box.encode())
+    write_file(folder / 'fast_scnn.py', black_box.encode())
     write_file(folder / 'card.py', card.encode())

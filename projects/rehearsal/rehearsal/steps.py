@@ -68,8 +68,8 @@ def all_steps(iterations: Iterations) -> list[Step]:
     converter = TOOLS / 'dataset_converters/cityscapes24.py'
     analysis = TOOLS / 'analysis_tools'
     train, test = TOOLS / 'train.py', TOOLS / 'test.py'
-    b_train = ('black_box.py', '--work-dir', WORK_DIR, '--resume')
-    b_test = ('black_box.py', weights, '--work-dir', 'work_dirs/stock')
+    b_train = ('fast_scnn.py', '--work-dir', WORK_DIR, '--resume')
+    b_test = ('fast_scnn.py', weights, '--work-dir', 'work_dirs/stock')
     b_score = ('--eval', 'black-box-mIoU', '--work-dir')
     t_score = ('--eval', *SCORES, '--work-dir')
     figures = ('--images', 3, '--samples', 4, '--work-dir', CARD_DIR)

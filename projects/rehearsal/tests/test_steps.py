@@ -62,7 +62,7 @@ def test_nothing_but_b_and_iterations_differs_from_the_card(tmp_path):
         20,
         10,
     ]
-    black_box = Config.fromfile(tmp_path / 'black_box.py')
+    black_box = Config.fromfile(tmp_path / 'fast_scnn.py')
     assert black_box.train_cfg.max_iters == 30
 
 
