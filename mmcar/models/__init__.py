@@ -29,8 +29,11 @@ from .generators import (
     GumbelSampler,
     IndependentPixelSampler,
     LatentUNet,
+    LearntFieldSampler,
     RefinementUNet,
+    RegionSampler,
     TunedSampler,
+    WeightedSampler,
 )
 from .gumbel import SharedGumbel
 from .losses import (
@@ -85,6 +88,7 @@ __all__ = [
     'KnownDistribution',
     'LabelCrossEntropy',
     'LatentUNet',
+    'LearntFieldSampler',
     'MCDropout',
     'MMSegCalibration',
     'MatchingLoss',
@@ -93,6 +97,7 @@ __all__ = [
     'ProbabilisticUNet',
     'ProbabilityScaling',
     'RefinementUNet',
+    'RegionSampler',
     'SampleBatch',
     'SampleCrossEntropy',
     'SegNetCalibration',
@@ -106,4 +111,5 @@ __all__ = [
     'UniformCalibration',
     'VGGCalibration',
     'ViewSegmentor',
+    'WeightedSampler',
 ]

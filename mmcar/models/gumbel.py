@@ -49,6 +49,15 @@ def drop_unlikely(log_probs: Tensor, floor: float) -> Tensor:
     return log_probs.masked_fill(log_probs < math.log(floor), _NEVER)
 
 
+def check_floor(floor: float, num_classes: int) -> None:
+    """Refuse a floor that could leave no class at a pixel."""
+    if not 0 <= floor < 1 / num_classes:
+        raise UserError(
+            f'floor={floor!r}: expected 0 <= floor < 1 / {num_classes}, '
+            'so that a class is left at every pixel'
+        )
+
+
 @MODELS.register_module()
 class SharedGumbel(nn.Module):
     """Standard Gumbel noise per class, shared between pixels.
@@ -89,11 +98,7 @@ class SharedGumbel(nn.Module):
             raise UserError(
                 f'common={common!r} without a field: set correlation_length'
             )
-        if not 0 <= floor < 1 / num_classes:
-            raise UserError(
-                f'floor={floor!r}: expected 0 <= floor < 1 / {num_classes}, '
-                'so that a class is left at every pixel'
-            )
+        check_floor(floor, num_classes)
         self.num_classes = num_classes
         self.common = common
         self.floor = floor
@@ -121,6 +126,11 @@ class SharedGumbel(nn.Module):
         """
         whole = slice(0, size[0]), slice(0, size[1])
         return gumbel_from_normal(self.normal(z, whole))
+
+    @property
+    def varies(self) -> bool:
+        """Whether noise differs between pixels."""
+        return self.frequencies is not None
 
     def likely(self, log_probs: Tensor) -> Tensor:
         """Log F (B, K, H, W) as samples are drawn from it."""

@@ -10,13 +10,20 @@ Where these do not decide, the sums themselves do.
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from .class_argmax import as_array, label_dtype, running_argmax, tiles
-from .gumbel import SharedGumbel, gumbel_from_normal
+from .class_argmax import (
+    Tile,
+    as_array,
+    label_dtype,
+    running_argmax,
+    tiles,
+)
+from .gumbel import gumbel_from_normal
 
 # Side of the tiles of a field: small, as noise varies within it, and classes
 # that win somewhere in it should be few.
@@ -30,9 +37,18 @@ FARTHEST = 80.0
 ROUNDING = 1e-3
 
 
-def gumbel_labels(
-    gumbel: SharedGumbel, log_probs: Tensor, z: Tensor
-) -> Tensor:
+class NoiseSource(Protocol):
+    """What gives the normal values behind Gumbel noise."""
+
+    @property
+    def varies(self) -> bool:
+        """Whether noise differs between pixels."""
+
+    def normal(self, z: Tensor, tile: Tile) -> Tensor:
+        """Values (S, B, K, h, w) of a tile; (S, B, K, 1, 1) if all share."""
+
+
+def gumbel_labels(gumbel: NoiseSource, log_probs: Tensor, z: Tensor) -> Tensor:
     """Draw label maps on a CPU.
 
     Args:
@@ -47,9 +63,8 @@ def gumbel_labels(
     labels = torch.empty(
         (len(z), batch, height, width), dtype=label_dtype(classes)
     )
-    by_field = gumbel.frequencies is not None
-    draw = _draw_field if by_field else _draw_numbers
-    side = dict(side=FIELD_TILE) if by_field else {}
+    draw = _draw_field if gumbel.varies else _draw_numbers
+    side = dict(side=FIELD_TILE) if gumbel.varies else {}
     for tile in tiles((height, width), **side):
         scores = log_probs[(..., *tile)].contiguous()
         draw(scores, gumbel.normal(z, tile), labels.numpy()[(..., *tile)])

@@ -27,7 +27,7 @@ from mmcar.utils.files import write_json
 PROJECT = Path(__file__).resolve().parent
 ROOT = PROJECT.parents[1]
 SEEDS = 3
-BUDGET = 20.0
+BUDGET = 15.0
 Run = tuple[str, str, int]
 """Method, setting and seed."""
 

@@ -1,5 +1,6 @@
 """Pure functions on label maps and probabilities: tensors in, tensors out."""
 
+from .agreement import FieldFit, fit_field
 from .calibration import (
     CalibrationBins,
     ScoreSums,
@@ -39,6 +40,7 @@ __all__ = [
     'Change',
     'ContourBoxplot',
     'EnergyTerms',
+    'FieldFit',
     'FlipState',
     'Hypothesis',
     'PairOptions',
@@ -55,6 +57,7 @@ __all__ = [
     'entropy',
     'find_flip_states',
     'find_hypotheses',
+    'fit_field',
     'flip_energy_distance',
     'flip_energy_terms',
     'flip_observations',

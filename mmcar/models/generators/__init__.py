@@ -5,8 +5,11 @@ from .base import BaseGenerator, GeneratorOutput
 from .baselines import ArgmaxSampler, IndependentPixelSampler
 from .gumbel_sampler import GumbelSampler
 from .latent_unet import LatentUNet
+from .learnt_field_sampler import LearntFieldSampler
 from .refinement_unet import RefinementUNet
+from .region_sampler import RegionSampler
 from .tuned_sampler import TunedSampler
+from .weighted_sampler import WeightedSampler
 
 __all__ = [
     'ArgmaxSampler',
@@ -16,6 +19,9 @@ __all__ = [
     'GumbelSampler',
     'IndependentPixelSampler',
     'LatentUNet',
+    'LearntFieldSampler',
     'RefinementUNet',
+    'RegionSampler',
     'TunedSampler',
+    'WeightedSampler',
 ]
