@@ -8,6 +8,7 @@ import argparse
 from collections.abc import Iterator
 
 from mmengine.config import Config
+from mmengine.registry import init_default_scope
 from mmseg.registry import DATASETS
 from torch import Tensor
 
@@ -63,6 +64,7 @@ def main() -> None:
     """Fit and print."""
     args = parse_args()
     cfg = cli.load_config(args)
+    init_default_scope(cfg.get('default_scope', 'mmseg'))
     images = list(annotations(cfg))
     side = min(min(labels.shape[1:]) for labels in images)
     model = cfg.model.get('decode_head') or cfg.model

@@ -78,9 +78,10 @@ def disputed_covariance(
             continue
         for i, (down, right) in enumerate(DIRECTIONS):
             for step in range(1, max_distance + 1):
-                near, far = _shifted(labels.shape[1:], down, right, step)
-                if near is None:
+                windows = _shifted(labels.shape[1:], down, right, step)
+                if windows is None:
                     break
+                near, far = windows
                 both = disputed[near] & disputed[far]
                 both &= (smooth[near] - smooth[far]).abs() <= SIMILAR
                 pairs = (votes[(..., *near)] * votes[(..., *far)]).mean(0)
@@ -120,13 +121,16 @@ def correlation(sums: Tensor) -> tuple[Tensor, Tensor]:
     return torch.sin(0.5 * math.pi * share), largest.nan_to_num()
 
 
+Window = tuple[slice, slice]
+
+
 def _shifted(
     size: torch.Size, down: int, right: int, step: int
-) -> tuple[tuple | None, tuple | None]:
+) -> tuple[Window, Window] | None:
     """Windows of pixels and of those some steps away; None: outside."""
     rows, columns = step * down, step * abs(right)
     if rows >= size[0] or columns >= size[1]:
-        return None, None
+        return None
     top, bottom = slice(0, size[0] - rows), slice(rows, size[0])
     left, other = slice(0, size[1] - columns), slice(columns, size[1])
     if right < 0:
