@@ -9,6 +9,7 @@ from mmengine.runner import Runner
 
 from mmcar import cli
 from mmcar.apis.rehearsal import check_images
+from mmcar.engine import unwrap_model
 from mmcar.evaluation import metric_configs
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_json
@@ -21,6 +22,10 @@ TRAINING_KEYS = (
     'val_dataloader',
     'val_cfg',
     'val_evaluator',
+)
+NOT_INDEPENDENT = (
+    'Samples of an image are not independent (Sobol noise or support points): '
+    'scores do not compare with those of independent samples.'
 )
 BLACK_BOX = ('black-box-miou', 'blackboxioumetric')
 
@@ -167,10 +172,13 @@ def main() -> None:
     if not is_main_process():
         return
     path = Path(cfg.work_dir) / 'test_scores.json'
+    model = unwrap_model(runner.model)
+    independent = getattr(model, 'draws_independently', True)
     report = dict(
         config=args.config,
         checkpoint=args.checkpoint,
         num_samples=cfg.model.get('test_cfg', {}).get('num_samples'),
+        independent_samples=independent,
         scores=scores,
     )
     write_json(path, report)
@@ -180,6 +188,8 @@ def main() -> None:
         if value or not name.endswith('_left_out')
     ]
     print(cli.format_table([['score', 'value'], *rows]))
+    if not independent:
+        print(NOT_INDEPENDENT)
     print(f'Scores: {path}')
 
 

@@ -1,6 +1,7 @@
 """Images in, label maps with their probabilities out."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -186,11 +187,13 @@ class StochasticInferencer:
         usual, self.model.test_cfg = self.model.test_cfg, draw
         try:
             samples = self.model.test_step(data)
+            independent = self.model.draws_independently
         finally:
             self.model.test_cfg = usual
         meta = self.model.dataset_meta
         for image, sample in zip(batch, samples, strict=True):
-            yield InferenceResult.of(image, sample, meta, threshold)
+            result = InferenceResult.of(image, sample, meta, threshold)
+            yield replace(result, independent=independent)
 
 
 def windows(

@@ -56,6 +56,8 @@ class InferenceResult:
         boxplot: Contour boxplot of the foreground; None if K > 2.
         classes: Names of the K classes.
         palette: Colours (K, 3) uint8.
+        independent: Whether the samples are independent of each other; those
+            of Sobol noise and support points are not.
     """
 
     name: str
@@ -72,6 +74,7 @@ class InferenceResult:
     boxplot: ContourBoxplot | None
     classes: Sequence[str]
     palette: np.ndarray
+    independent: bool = True
 
     @classmethod
     def of(
@@ -126,6 +129,7 @@ class InferenceResult:
             name=self.name,
             path=self.path,
             num_samples=len(self.samples),
+            independent_samples=self.independent,
             entropy=float(self.entropy.mean()),
             sample_entropy=float(self.sample_entropy.mean()),
             hypotheses=[

@@ -1,5 +1,6 @@
 """Pure functions on label maps and probabilities: tensors in, tensors out."""
 
+from ...utils.support_points import support_points
 from .agreement import FieldFit, fit_field
 from .calibration import (
     CalibrationBins,
@@ -33,7 +34,6 @@ from .matching import (
     sample_diversity,
 )
 from .offsets import flip_observations, flip_offsets, flip_probability_sums
-from .support_points import support_points
 
 __all__ = [
     'CalibrationBins',

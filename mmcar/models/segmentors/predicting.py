@@ -11,6 +11,7 @@ from mmseg.structures import SegDataSample
 from torch import Tensor
 
 from ...structures import is_resized, to_original
+from ...utils.support_points import representative
 from ..class_argmax import class_argmax, class_counts, label_dtype
 
 SMALLEST = torch.finfo(torch.float32).tiny
@@ -75,15 +76,23 @@ class SampleMaps:
             self.total = torch.zeros_like(probs)
         self.total += probs
 
-    def fields(self) -> dict[str, PixelData]:
-        """``pred_samples`` (S, h, w) and ``sample_probs`` (K, h, w)."""
+    def fields(self, number: int) -> dict[str, PixelData]:
+        """``pred_samples`` (S, h, w) and ``sample_probs`` (K, h, w).
+
+        Args:
+            number: How many samples to keep, S. If more were drawn, it is
+                those that stand for all best; the mean is that of all.
+        """
         maps = torch.cat(self.maps)
         total = self.total
         if total is None:
             total = class_counts(maps, self.num_classes)
+        mean = total.div_(len(maps))
+        if number < len(maps):
+            maps = representative(maps, number, self.num_classes)
         return dict(
             pred_samples=PixelData(data=maps),
-            sample_probs=PixelData(data=total.div_(len(maps))),
+            sample_probs=PixelData(data=mean),
         )
 
 
@@ -109,7 +118,8 @@ def attach_predictions(
     cfg = model.test_cfg
     state = model.encode(inputs, data_samples)
     number = cfg['num_samples']
-    z = model.draw_noise(inputs, data_samples, number, (cfg['seed'],))
+    drawn_number = cfg['support_points'] or number
+    z = model.draw_noise(inputs, data_samples, drawn_number, (cfg['seed'],))
     outputs = list(data_samples or (SegDataSample() for _ in inputs))
     drawn = draw_samples(model, state, z, inputs, outputs)
     log_probs = model.log_probs(state)
@@ -130,7 +140,7 @@ def attach_predictions(
             dict(
                 pred_sem_seg=PixelData(data=class_argmax(logits).long()),
                 seg_logits=PixelData(data=logits[0]),
-                **own.fields(),
+                **own.fields(number),
                 **{
                     key: PixelData(data=restore(maps[i : i + 1])[0])
                     for key, maps in extra.items()

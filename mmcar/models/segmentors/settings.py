@@ -15,6 +15,7 @@ TEST_CFG = dict(
     crop_size=None,
     stride=None,
     compile=False,
+    support_points=None,
 )
 
 # What the keys of test_cfg and train_cfg, here and in methods, hold.
@@ -42,6 +43,9 @@ def complete_test_cfg(cfg: Mapping | None) -> dict:
     """
     full = complete('test_cfg', cfg, TEST_CFG)
     one_of(('whole', 'slide'), **{'model.test_cfg.mode': full['mode']})
+    if full['support_points'] is not None:
+        key = 'model.test_cfg.support_points'
+        at_least(full['num_samples'], **{key: full['support_points']})
     if full['mode'] == 'whole':
         return full
     for key in ('crop_size', 'stride'):

@@ -22,6 +22,7 @@ from ..data_preprocessor import (
     with_stochastic_preprocessor,
 )
 from ..memory_format import lay_out_weights
+from ..noise import NormalNoise
 from .predicting import attach_predictions
 from .settings import complete_test_cfg
 from .train_batch import TrainBatch
@@ -47,7 +48,10 @@ class StochasticSegmentor(BaseSegmentor):
         test_cfg: ``num_samples`` S; ``samples_per_chunk``, drawn at once
             (None: as many as fit the cache); ``seed`` of the noise;
             ``mode='slide'`` with ``crop_size`` and ``stride`` for windows,
-            see :attr:`window`; ``compile``, for methods that can.
+            see :attr:`window`; ``compile``, for methods that can;
+            ``support_points``, draws of which the ``num_samples`` are kept
+            that stand for all best (fewer, better samples, but not
+            independent ones).
         nonfinite: What a loss that is not finite does: ``'raise'`` or
             ``'skip'`` the step.
         align_corners: How predictions are resized.
@@ -128,6 +132,15 @@ class StochasticSegmentor(BaseSegmentor):
     def one_hot(self) -> bool:
         """Whether `sample` is `sample_labels` in one-hot form."""
         return False
+
+    @property
+    def draws_independently(self) -> bool:
+        """Whether samples of an image are independent of each other.
+
+        Figures of others do not compare with the literature.
+        """
+        independent = isinstance(self.noise, NormalNoise)
+        return independent and self.test_cfg['support_points'] is None
 
     def extra_predictions(self, state: Any) -> dict[str, Tensor]:
         """More maps (B, C, H, W) for the data samples, by field."""

@@ -4,6 +4,8 @@ import pytest
 import torch
 
 from mmcar.structures import to_original
+from mmcar.utils.errors import UserError
+from mmcar.utils.support_points import representative
 from tests.test_models.test_segmentors.test_car_segmentor import with_black_box
 from tests.toys import toy_batch, toy_config, toy_model
 
@@ -85,3 +87,29 @@ def test_one_hot_samples_are_those_of_resized_probabilities(ori_shape):
         assert torch.equal(labels, resized.argmax(1))
         assert len(labels.unique()) > 2
         torch.testing.assert_close(sample.sample_probs.data, resized.mean(0))
+
+
+def test_support_points_are_some_of_the_draws_that_stand_for_all():
+    model = toy_model().eval()
+    model.test_cfg.update(num_samples=20)
+    draws = model.test_step(toy_batch())
+    assert model.draws_independently
+    model.test_cfg.update(num_samples=4, support_points=20)
+    kept = model.test_step(toy_batch())
+    assert not model.draws_independently
+    for all_, few in zip(draws, kept, strict=True):
+        maps, own = all_.pred_samples.data, few.pred_samples.data
+        assert len(own) == 4
+        assert all((maps == one).all((1, 2)).any() for one in own)
+        expected = representative(maps, 4, 2)
+        assert torch.equal(own, expected)
+        assert torch.equal(all_.sample_probs.data, few.sample_probs.data)
+
+
+def test_fewer_draws_than_samples_are_refused():
+    with pytest.raises(UserError, match='support_points'):
+        toy_model(test_cfg=dict(num_samples=16, support_points=8))
+
+
+def test_sobol_noise_is_not_independent():
+    assert not toy_model(noise=dict(type='SobolNoise')).draws_independently

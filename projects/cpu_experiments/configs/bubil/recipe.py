@@ -15,6 +15,7 @@ model = dict(
             net_temperature=0.7,
             correlation_length=8.0,
             common=0.5,
+            floor=0.02,
         ),
     ),
 )

@@ -1,9 +1,9 @@
 # The training-free start of recipe.py: F a little sharper than it was trained,
-# and parts of a cell that vary with some independence.
+# parts of a cell that vary with some independence, and no floods.
 _base_ = './gumbel.py'
 model = dict(
     decode_head=dict(
-        generator=dict(correlation_length=8.0, common=0.5),
+        generator=dict(correlation_length=8.0, common=0.5, floor=0.02),
         temperature=0.7,
     )
 )

@@ -5,6 +5,7 @@ import torch
 
 from mmcar.evaluation import support_points
 from mmcar.utils.errors import UserError
+from mmcar.utils.support_points import map_distances, representative
 
 
 def energy_distance(distances, chosen):
@@ -50,3 +51,37 @@ def test_all_draws_are_their_own_support_points():
 def test_refuses_numbers_that_cannot_be(number):
     with pytest.raises(UserError, match=f'number={number}'):
         support_points(line(0, 1, 2), number)
+
+
+@pytest.mark.parametrize('classes', [2, 4])
+def test_distances_are_one_minus_the_mean_iou(classes):
+    generator = torch.Generator().manual_seed(0)
+    maps = torch.randint(classes, (5, 3, 4), generator=generator)
+    maps[0] = 0  # no foreground in two of them
+    maps[1] = 0
+    found = map_distances(maps, classes)
+    for a, b in itertools.product(range(5), range(5)):
+        values = []
+        for k in range(classes == 2, classes):
+            one, two = maps[a] == k, maps[b] == k
+            if (one | two).any():
+                iou = (one & two).sum() / (one | two).sum()
+                values.append(1 - float(iou))
+        expected = sum(values) / len(values) if values else 0.0
+        assert float(found[a, b]) == pytest.approx(expected, abs=1e-6)
+
+
+def test_large_maps_are_compared_on_a_part_of_their_pixels():
+    small = torch.randint(3, (4, 128, 128))
+    large = small.repeat_interleave(4, 1).repeat_interleave(4, 2)
+    torch.testing.assert_close(
+        map_distances(large, 3), map_distances(small, 3), atol=0.02, rtol=0
+    )
+
+
+def test_of_two_kinds_of_draws_both_stay_in_proportion():
+    maps = torch.zeros(9, 4, 4, dtype=torch.uint8)
+    maps[:6, :2] = 1
+    maps[6:, 2:] = 1
+    kept = representative(maps, 3, 2)
+    assert (kept[:, 0, 0] == 1).sum() == 2
