@@ -18,7 +18,7 @@ from mmengine.runner import Runner
 from mmcar import cli
 from mmcar.apis.calibration import calibrate
 from mmcar.apis.scaling_fit import Fit
-from mmcar.apis.stock import is_stochastic, wrap_stock_config
+from mmcar.apis.stock import samples_itself, wrap_stock_config
 from mmcar.models import CARSegmentor
 from mmcar.models.calibration_nets.scaling import METHODS
 from mmcar.utils.errors import UserError
@@ -133,7 +133,7 @@ def main() -> None:
     args = parse_args()
     check_arguments(args)
     cfg = cli.load_config(args)
-    stock = not is_stochastic(cfg)
+    stock = not samples_itself(cfg)
     if stock:
         cfg = wrap_stock_config(cfg, args.checkpoint)
     runner = build(cfg, args)

@@ -6,19 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
 
 import torch
 from mmengine.config import Config, ConfigDict
 from mmengine.hub import get_config
 from mmengine.model import revert_sync_batchnorm
 from mmengine.registry import init_default_scope
-from mmengine.runner.checkpoint import CheckpointLoader
 from mmseg.registry import DATASETS, MODELS
 
 from ..models.segmentors import StochasticSegmentor
 from ..utils.errors import MissingFileError, UserError
-from ..utils.weights import load_weights
+from ..utils.weights import load_checkpoint
+from .stock import samples_itself, sampling_model
 
 PACKAGE = Path(__file__).parents[1]
 META_KEYS = ('classes', 'palette', 'class_flips')
@@ -98,7 +97,7 @@ def load_model(
         known, ``palette`` and ``class_flips``.
     """
     init_default_scope(cfg.get('default_scope', 'mmseg'))
-    stock = not samples_itself(cfg.model)
+    stock = not samples_itself(cfg)
     if sampler is not None and not stock:
         raise UserError(
             f'sampler={dict(sampler)}: {cfg.model.type} has a sampler of its '
@@ -106,7 +105,7 @@ def load_model(
         )
     model_cfg = copy.deepcopy(cfg.model)
     if stock:
-        model_cfg = with_sampler(cfg, sampler)
+        model_cfg = sampling_model(cfg, sampler=sampler)
     if window is not None:
         test_cfg = dict(mode='slide', crop_size=window[0], stride=window[1])
         model_cfg.test_cfg = {**(model_cfg.get('test_cfg') or {}), **test_cfg}
@@ -130,50 +129,6 @@ def load_model(
     return model.to(device).eval()
 
 
-def samples_itself(model_cfg: Mapping) -> bool:
-    """Whether a model config is that of a stochastic model."""
-    kind = MODELS.get(model_cfg['type'])
-    if kind is None:
-        raise UserError(
-            f'model.type={model_cfg["type"]!r} is not registered: add the '
-            'package that has it to custom_imports of the config.'
-        )
-    return issubclass(kind, StochasticSegmentor)
-
-
-def with_sampler(cfg: Config, sampler: Mapping | None = None) -> ConfigDict:
-    """The config of a model that draws from a stock model's probabilities.
-
-    Args:
-        cfg: Config of the stock model.
-        sampler: Config of the generator; None is ``GumbelSampler``.
-    """
-    segmentor = copy.deepcopy(cfg.model)
-    if segmentor.get('data_preprocessor') is None:
-        segmentor.data_preprocessor = cfg.get('data_preprocessor')
-    head = segmentor.get('decode_head')
-    head = head[-1] if isinstance(head, Sequence) else head
-    if not head or 'num_classes' not in head:
-        raise UserError(
-            f'model.type={segmentor.type!r} has no decode_head.num_classes: '
-            'expected a segmentation model of MMSeg.'
-        )
-    return ConfigDict(
-        type='CARSegmentor',
-        # Pixels as they are: the black box normalises them as it did.
-        data_preprocessor=dict(
-            type='SegDataPreProcessor', size_divisor=1, seg_pad_val=255
-        ),
-        decode_head=dict(
-            type='CARHead',
-            num_classes=max(2, head.num_classes),
-            align_corners=head.get('align_corners', False),
-            black_box=dict(type='BlackBox', segmentor=segmentor),
-            generator=dict(sampler or dict(type='GumbelSampler')),
-        ),
-    )
-
-
 @contextmanager
 def _calm() -> Iterator[None]:
     """Keep back that weights are missing, which come in a moment."""
@@ -187,16 +142,9 @@ def _calm() -> Iterator[None]:
 
 def _load_checkpoint(model: torch.nn.Module, checkpoint: str) -> dict:
     """Load all weights of a model; return the checkpoint's data set meta."""
-    try:
-        loaded = CheckpointLoader.load_checkpoint(checkpoint, 'cpu', None)
-    except (FileNotFoundError, IsADirectoryError, URLError) as error:
-        raise MissingFileError(
-            f'Checkpoint {checkpoint} cannot be read ({error}): expected the '
-            'path or URL of a .pth file.'
-        ) from error
-    load_weights(
+    loaded = load_checkpoint(
         model,
-        loaded.get('state_dict', loaded),
+        checkpoint,
         source=f'Checkpoint {checkpoint}',
         advice='Give the config that it was trained with.',
     )

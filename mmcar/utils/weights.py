@@ -1,10 +1,12 @@
 """Weights of one model for another: all of them fit, or none is taken."""
 
 from collections.abc import Mapping
+from urllib.error import URLError
 
+from mmengine.runner.checkpoint import CheckpointLoader
 from torch import Tensor, nn
 
-from .errors import UserError
+from .errors import MissingFileError, UserError
 
 SHOWN = 8
 
@@ -49,3 +51,32 @@ def load_weights(
             f'{source} does not fit, {len(problems)} of {len(own)} weights '
             f'differ:\n  {shown}\n{advice}'
         )
+
+
+def load_checkpoint(
+    module: nn.Module, checkpoint: str, source: str, advice: str
+) -> dict:
+    """Load a checkpoint that must cover the whole of a module.
+
+    Args:
+        module: Gets the weights.
+        checkpoint: Path or URL.
+        source: See `load_weights`.
+        advice: Likewise.
+
+    Returns:
+        All that the checkpoint holds.
+
+    Raises:
+        MissingFileError: There is no such file, or no way to it.
+        UserError: See `load_weights`.
+    """
+    try:
+        loaded = CheckpointLoader.load_checkpoint(checkpoint, 'cpu', None)
+    except (FileNotFoundError, URLError) as error:
+        raise MissingFileError(
+            f'{source} cannot be read ({error}): expected the path or URL of '
+            'a .pth file.'
+        ) from error
+    load_weights(module, loaded.get('state_dict', loaded), source, advice)
+    return loaded

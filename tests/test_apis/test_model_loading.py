@@ -2,7 +2,8 @@ import pytest
 import torch
 from mmengine.config import Config
 
-from mmcar.apis.model_loading import load_model, read_config, with_sampler
+from mmcar.apis.model_loading import load_model, read_config
+from mmcar.apis.stock import sampling_model
 from mmcar.models import CARSegmentor
 from tests.test_apis.models import (
     CLASSES,
@@ -121,7 +122,7 @@ def test_models_that_cannot_be_wrapped():
     cfg = stock_config()
     del cfg.model['decode_head']['num_classes']
     with pytest.raises(ValueError, match='num_classes'):
-        with_sampler(cfg)
+        sampling_model(cfg)
     cfg.model.type = 'NoSuchModel'
     with pytest.raises(ValueError, match='NoSuchModel'):
         load_model(cfg)

@@ -2,7 +2,8 @@ import pytest
 import torch
 from torch import nn
 
-from mmcar.utils.weights import load_weights
+from mmcar.utils.errors import MissingFileError
+from mmcar.utils.weights import load_checkpoint, load_weights
 
 
 def load(weights):
@@ -25,3 +26,16 @@ def test_missing_and_misshapen_weights_are_named():
         assert part in str(error.value)
     with pytest.raises(ValueError, match='bias: not in the file'):
         load({'weight': torch.zeros(3, 2)})
+
+
+def test_a_checkpoint_is_read_whole_or_named(tmp_path):
+    model, other = nn.Linear(2, 3), nn.Linear(2, 3)
+    path = str(tmp_path / 'a.pth')
+    torch.save(dict(state_dict=other.state_dict(), meta=dict(seed=3)), path)
+    loaded = load_checkpoint(model, path, source='a.pth', advice='Do this.')
+    assert loaded['meta'] == dict(seed=3)
+    assert torch.equal(model.weight, other.weight)
+    with pytest.raises(MissingFileError, match='key=1 cannot be read'):
+        load_checkpoint(model, f'{path}x', source='key=1', advice='')
+    with pytest.raises(ValueError, match='cannot be read'):
+        load_checkpoint(model, str(tmp_path), source='key=1', advice='')

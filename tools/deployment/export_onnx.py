@@ -12,7 +12,7 @@ import torch
 
 from mmcar import cli
 from mmcar.apis.onnx_export import OnnxSampler, agreement, export_onnx
-from mmcar.apis.stock import is_stochastic, wrap_stock_config
+from mmcar.apis.stock import samples_itself, wrap_stock_config
 from mmcar.models import CARSegmentor
 from mmcar.utils.errors import UserError
 
@@ -45,14 +45,13 @@ def parse_args() -> argparse.Namespace:
 def load_model(args: argparse.Namespace) -> CARSegmentor:
     """Build the config's model, on the CPU, with its weights."""
     from mmengine.registry import init_default_scope
-    from mmengine.runner import load_checkpoint
     from mmseg.registry import MODELS
 
-    from mmcar.utils.weights import load_weights
+    from mmcar.utils.weights import load_checkpoint
 
     cfg = cli.load_config(args)
     init_default_scope('mmseg')
-    stock = not is_stochastic(cfg)
+    stock = not samples_itself(cfg)
     if stock:
         cfg = wrap_stock_config(cfg, args.checkpoint)
     model = MODELS.build(cfg.model)
@@ -65,12 +64,9 @@ def load_model(args: argparse.Namespace) -> CARSegmentor:
     if args.checkpoint is None and (stock or weights):
         raise UserError('This model has weights: name a checkpoint.')
     if args.checkpoint is not None and not stock:
-        if not Path(args.checkpoint).is_file():
-            raise UserError(f'There is no checkpoint {args.checkpoint}.')
-        loaded = load_checkpoint(model, args.checkpoint, map_location='cpu')
-        load_weights(
+        load_checkpoint(
             model,
-            loaded.get('state_dict', loaded),
+            args.checkpoint,
             source=f'Checkpoint {args.checkpoint}',
             advice='Give the config that it was trained with.',
         )

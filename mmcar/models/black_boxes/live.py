@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ...structures.geometry import without_padding
 from ...utils.errors import UserError
+from ...utils.weights import load_checkpoint
 from ..data_preprocessor import InputNorm
 from .base import BaseBlackBox
 from .full_image import (
@@ -21,7 +22,7 @@ from .full_image import (
     predict_full_image,
     to_probs,
 )
-from .stock import find_model, load_black_box_weights
+from .stock import find_model
 
 
 @MODELS.register_module()
@@ -90,7 +91,14 @@ class BlackBox(BaseBlackBox):
                 logger='current',
             )
         else:
-            load_black_box_weights(self.segmentor, found.weights)
+            load_checkpoint(
+                self.segmentor,
+                found.weights,
+                source=f'black_box.checkpoint={found.weights!r}',
+                advice='Give the config that this checkpoint was trained '
+                'with, or None if a checkpoint of the whole model has the '
+                'weights.',
+            )
         self.requires_grad_(False)
         self.eval()
         self.set_input_norm(InputNorm())

@@ -5,17 +5,14 @@ import hashlib
 import json
 from collections.abc import Mapping
 from typing import NamedTuple
-from urllib.error import URLError
 
 from mmengine.config import Config, ConfigDict
 from mmengine.hub import get_config
-from mmengine.runner.checkpoint import CheckpointLoader
-from torch import nn
 
 from ...utils.errors import MissingFileError, UserError
-from ...utils.weights import load_weights
 
 # Keys of a black box of which exactly one says what it is.
+PART = 2**20  # bytes of a file that are read at once
 FORMS = ('segmentor', 'config', 'backbone')
 
 
@@ -105,29 +102,6 @@ def read_segmentor_config(path: str, zoo_weights: bool = False) -> StockModel:
     )
 
 
-def load_black_box_weights(model: nn.Module, checkpoint: str) -> None:
-    """Load a checkpoint (file or URL), which must fit the whole of B.
-
-    Raises:
-        MissingFileError: There is no such file, or no way to it.
-        UserError: It lacks weights of the model or has them in other shapes.
-    """
-    try:
-        loaded = CheckpointLoader.load_checkpoint(checkpoint, 'cpu', None)
-    except (FileNotFoundError, URLError) as error:
-        raise MissingFileError(
-            f'black_box.checkpoint={checkpoint!r} cannot be read ({error}). '
-            'Give the path of a checkpoint of the black box, or None if '
-            'its weights are in a checkpoint of the whole model.'
-        ) from error
-    load_weights(
-        model,
-        loaded.get('state_dict', loaded),
-        source=f'black_box.checkpoint={checkpoint!r}',
-        advice='Give the config that this checkpoint was trained with.',
-    )
-
-
 def identify(black_box: Mapping) -> dict[str, str]:
     """What B is, so that two are the same if and only if this agrees.
 
@@ -162,8 +136,11 @@ def _hash_weights(address: str) -> str:
     if '://' in address:
         return address
     try:
+        digest = hashlib.sha256()
         with open(address, 'rb') as file:
-            return hashlib.file_digest(file, 'sha256').hexdigest()
+            while part := file.read(PART):
+                digest.update(part)
+        return digest.hexdigest()
     except OSError as error:
         raise MissingFileError(
             f'black_box.checkpoint={address!r} cannot be read ({error}).'

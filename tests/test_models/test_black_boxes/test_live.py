@@ -258,8 +258,8 @@ class TestCheckpoint:
     def test_stock_weights_are_looked_up(self, monkeypatch):
         asked = []
         monkeypatch.setattr(
-            'mmcar.models.black_boxes.live.load_black_box_weights',
-            lambda model, checkpoint: asked.append(checkpoint),
+            'mmcar.models.black_boxes.live.load_checkpoint',
+            lambda model, checkpoint, **_: asked.append(checkpoint),
         )
         BlackBox(config=f'mmseg::{STOCK[1]}', checkpoint='pretrained')
         (address,) = asked

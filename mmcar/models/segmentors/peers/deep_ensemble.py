@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mmengine.config import Config
-from mmengine.runner.checkpoint import _load_checkpoint
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ....utils.checks import at_least
 from ....utils.errors import UserError
-from ....utils.weights import load_weights
+from ....utils.weights import load_checkpoint
 from ..stochastic_segmentor import StochasticSegmentor
 from ..train_batch import TrainBatch
 from .mixture import MixtureSegmentor, Part
@@ -148,10 +147,9 @@ def _member_config(member: dict | str) -> dict:
 
 def _load(model: nn.Module, path: str) -> None:
     """Load a member's weights, all of them, and fix them."""
-    checkpoint = _load_checkpoint(path, map_location='cpu')
-    load_weights(
+    load_checkpoint(
         model,
-        checkpoint.get('state_dict', checkpoint),
+        path,
         source=f'checkpoints: {path!r}',
         advice='Make `member` the config that it was trained with.',
     )
