@@ -57,7 +57,7 @@ def dry_run(cfg: Config) -> str:
             # Known by its name for as long as the process lives.
             name = Path(folder).name
             cfg.visualizer.update(name=name, vis_backends=None)
-        runner = build_runner(cfg)
+        runner = build_runner(cfg, progress=False)  # nothing is trained
         trial = Trial(cfg)
         train(runner, trial)
     lines = [

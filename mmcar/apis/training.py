@@ -19,11 +19,12 @@ from .config_errors import naming_keys
 from .rehearsal import RehearsalHook
 
 
-def build_runner(cfg: Config) -> Runner:
+def build_runner(cfg: Config, progress: bool = True) -> Runner:
     """Check a config and build its runner.
 
     Args:
         cfg: The config, with a ``work_dir``.
+        progress: Whether a calm console shows how far it is.
 
     Raises:
         UserError: Naming the key that is wrong.
@@ -39,7 +40,8 @@ def build_runner(cfg: Config) -> Runner:
         if not is_calm():
             return Runner.from_cfg(cfg)
         runner = CalmRunner.from_cfg(cfg)
-        runner.register_hook(ProgressHook())
+        if progress:
+            runner.register_hook(ProgressHook())
         return runner
 
 
