@@ -1,6 +1,7 @@
 """Which key of a config an error comes from, and whose mistake it is."""
 
 import inspect
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -38,6 +39,7 @@ STAGES = {
 RUNNER = Runner.__module__
 PACKAGE = __name__.split('.')[0]
 EVALUATORS = ('val_evaluator', 'test_evaluator')
+LIBRARIES = ('torch', 'mmcv', 'mmengine', 'mmseg')
 LONG_SETTING = 120  # characters
 LOADER_OF = {
     'build_train_loop': 'train_dataloader',
@@ -78,7 +80,7 @@ def naming_keys(cfg: Config, section: str | None = None) -> Iterator[None]:
             _note(error, f'It happened at {path or "the config"}.')
             raise
         text = _describe(error)
-        if path is not None and path not in text:
+        if path is not None and not re.search(rf'{re.escape(path)}\b', text):
             settings = part.cfg if part is not None else cfg.get(path)
             if not isinstance(error, USER_ERRORS):
                 # Which of them it is the message says, or nobody.
@@ -90,9 +92,10 @@ def naming_keys(cfg: Config, section: str | None = None) -> Iterator[None]:
 def is_mistake(error: Exception, frames: Sequence[FrameType]) -> bool:
     """Whether an error is about the values of a config.
 
-    It is if it says so. It also is if a part of another package refused what
-    it was built with: its arguments come straight from the config. What our
-    own code runs into is a bug, even if torch raises it.
+    It is if it says so. It also is if a class of another package refused what
+    it was built with: its arguments come straight from the config, or, where
+    one of our parts is being built, through it. What our own code runs into
+    else is a bug, even if torch raises it.
 
     Args:
         error: What was raised.
@@ -100,13 +103,20 @@ def is_mistake(error: Exception, frames: Sequence[FrameType]) -> bool:
     """
     if isinstance(error, USER_ERRORS):
         return True
+    built = any(frame.f_code.co_name == 'build_from_cfg' for frame in frames)
+    if built and _package(frames[0]) in LIBRARIES:
+        return True
     for frame in frames:
         module = frame.f_globals.get('__name__', '')
         if frame.f_code.co_name == 'build_from_cfg' or module == RUNNER:
             return True
-        if module.split('.')[0] == PACKAGE:
+        if _package(frame) == PACKAGE:
             return False
     return False
+
+
+def _package(frame: FrameType) -> str:
+    return frame.f_globals.get('__name__', '').split('.')[0]
 
 
 def _list_settings(settings: Any) -> str:
@@ -115,7 +125,8 @@ def _list_settings(settings: Any) -> str:
     texts = [
         f'{key}={value!r}'
         for key, value in plain.items()
-        if key != 'type' and not isinstance(value, Mapping)
+        if key != 'type'
+        and not (isinstance(value, Mapping) and 'type' in value)
     ]
     listed = ', '.join(text for text in texts if len(text) < LONG_SETTING)
     return f' with {listed}' if listed else ''

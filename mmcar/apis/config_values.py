@@ -47,7 +47,7 @@ def _check_value(part: Part, key: str, path: str, value: Any) -> None:
     if key == 'priority' and part.section.endswith('_hooks'):
         _check_priority(path, value)
     never = value == 0 if key == 'interval' else _below_one(value)
-    if key in ('interval', 'val_interval') and never:
+    if key in ('interval', 'val_interval', 'window_size') and never:
         raise UserError(
             f'{path}={value}: expected a number of iterations or '
             'epochs above 0.'
@@ -102,6 +102,11 @@ def _check_metainfo(part: Part) -> None:
     palette = part.cfg.get('palette')
     if isinstance(palette, Mapping) or not (palette and classes):
         return
+    values = [value for colour in palette for value in colour]
+    if any(value not in range(256) for value in values):
+        raise UserError(
+            f'{part.path}.palette={palette!r}: expected numbers from 0 to 255.'
+        )
     if len(palette) < len(classes):
         raise UserError(
             f'{part.path}.palette has {len(palette)} colours for '

@@ -140,6 +140,11 @@ def find_unpaired(
         where = osp.join(images.folder, image)
         if maps is not None and not maps:
             what = 'no label map; expected at least one'
+            if labels is not None and not labels.found:
+                what += (
+                    f', but {labels.folder} has no file {labels.suffixes}, '
+                    'the seg_map_suffix'
+                )
             if other := hints.get(stem_of(image)):
                 what += f'. {_why_unread(other[0], labels)}'
             problems.append((where, what))

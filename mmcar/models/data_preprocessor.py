@@ -39,6 +39,17 @@ class StochasticDataPreProcessor(SegDataPreProcessor):
                 f'model.data_preprocessor.size={size!r}: expected height and '
                 'width.'
             )
+        if size is not None and kwargs.get('size_divisor') is not None:
+            raise UserError(
+                f'model.data_preprocessor has size={size} and size_divisor='
+                f'{kwargs["size_divisor"]}: choose one.'
+            )
+        unknown = set(kwargs.get('test_cfg') or {}) - {'size', 'size_divisor'}
+        if unknown:
+            raise UserError(
+                f'model.data_preprocessor.test_cfg takes size or '
+                f'size_divisor, not {sorted(unknown)}.'
+            )
         super().__init__(size=size and tuple(size), **kwargs)
 
     def forward(self, data: dict, training: bool = False) -> dict[str, Any]:

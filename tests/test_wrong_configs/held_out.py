@@ -21,7 +21,6 @@ MODEL = [
     one(f'{F}.dropout', 2.0),
     one(f'{F}.norm_cfg', {'typ': 'BN'}, 'norm_cfg'),
     one('model.discriminator.base_channels', -4),
-    one('model.loss_samples', []),
     one('model.loss_samples', [{'type': 'CalibrationLoss'}, 'EnergyLoss']),
     one(
         'model.loss_samples',
@@ -37,7 +36,6 @@ MODEL = [
     one('model.test_cfg.stride', [4, 4]),
     one('model.test_cfg.crop_size', [8, 8]),
     one('model.data_preprocessor.size', [32, 32]),
-    one('model.data_preprocessor.rgb_to_bgr', True),
     one('model.data_preprocessor.test_cfg', {'size_divider': 16}),
     one('model.noise', {'type': 'SobolNoise', 'seed': 3}, 'seed'),
 ]
@@ -107,7 +105,6 @@ RUNNING = [
     one(f'{OPTIM}.generator.optimizer.momentum', 0.9),
     one(f'{OPTIM}.generator.clip_grad', {'type': 'val', 'clip_value': 1}),
     one(f'{OPTIM}.constructor', 'DefaultOptimWrapperConstructor'),
-    one(f'{OPTIM}.generator.accumulative_counts', True),
 ]
 #: Scores and surroundings.
 AROUND = [
@@ -125,7 +122,7 @@ AROUND = [
     one('env_cfg.resource_limit', 'max'),
     one('randomness.seed', '42'),
     one('randomness.diff_rank_seed', 'yes'),
-    one('custom_imports', {'import': ['mmcar']}, "'imports'"),
+    one('custom_imports', {'import': ['mmcar']}),
     one('load_from', 5),
     one('default_scope', 'mmdet'),
     one('sync_bn', True),

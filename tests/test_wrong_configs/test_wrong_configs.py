@@ -2,7 +2,12 @@
 
 import pytest
 
-from tests.test_wrong_configs import contradictions, corpus, unseen
+from tests.test_wrong_configs import (
+    contradictions,
+    corpus,
+    held_out,
+    unseen,
+)
 from tests.test_wrong_configs.running import change, outcome, right_config
 
 CASES = [
@@ -14,6 +19,7 @@ CASES = [
     *contradictions.TOGETHER,
     *contradictions.PATHS,
     *unseen.UNSEEN,
+    *held_out.HELD_OUT,
 ]
 # Without addresses of objects: parallel runs must agree on names.
 NAMES = [
@@ -45,7 +51,7 @@ def test_the_right_config_is_right(right, monkeypatch):
     assert code == 0, text
 
 
-@pytest.mark.parametrize('case', CASES[::5], ids=NAMES[::5])
+@pytest.mark.parametrize('case', CASES[::8], ids=NAMES[::8])
 def test_some(case, right, monkeypatch):
     check(case, right, monkeypatch)
 

@@ -47,6 +47,13 @@ def complete_test_cfg(cfg: Mapping | None) -> dict:
         key = 'model.test_cfg.support_points'
         at_least(full['num_samples'], **{key: full['support_points']})
     if full['mode'] == 'whole':
+        for key in ('crop_size', 'stride'):
+            if full[key] is not None:
+                raise UserError(
+                    f'model.test_cfg.{key}={full[key]!r} is of windows, but '
+                    "model.test_cfg.mode='whole' has none: set mode='slide', "
+                    f'or leave {key} out.'
+                )
         return full
     for key in ('crop_size', 'stride'):
         value = full[key]
