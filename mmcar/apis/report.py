@@ -1,18 +1,25 @@
 """A report on a tested model: figures, and a page to explore images."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmengine.config import Config
 from mmengine.device import get_device
 
+from ..engine.black_box_cache import prepare_caches
 from ..evaluation.metrics.sample_metric import write_csv
 from ..evaluation.survey import Survey
 from ..utils.checks import at_least
 from ..utils.errors import UserError
 from ..utils.files import write_file, write_json
-from ..visualization import find_logs, overlay_palette, read_curves
+from ..visualization import (
+    SampleRow,
+    draw_sample_grid,
+    find_logs,
+    overlay_palette,
+    read_curves,
+)
 from ..visualization.files import write_figure
 from ..visualization.report import Page, draw_paper_figures, render_page
 from ..visualization.report.encoding import plain
@@ -104,6 +111,8 @@ def build_report(
     at_least(16, max_side=max_side)
     claim_out_dir(out.parent)
     cfg = read_config(config, cfg_options)
+    cfg.train_dataloader = cfg.val_dataloader = None  # not to be cached
+    prepare_caches(cfg)
     loader, metainfo = build_loader(cfg)
     model = load_model(cfg, checkpoint, device or get_device())
     _set_drawing(model, num_samples, seed)
@@ -135,7 +144,7 @@ def build_report(
         curves=_curves(checkpoint, work_dir),
         unreadable=found.unreadable,
     )
-    return write_report(page, out, figures)
+    return write_report(page, out, found.grid if figures else None)
 
 
 def _configured(cfg: Config) -> list[dict]:
@@ -183,20 +192,22 @@ def _facts(
     }
 
 
-def write_report(page: Page, out: Path, figures: bool) -> ReportFiles:
+def write_report(
+    page: Page, out: Path, grid: Sequence[SampleRow] | None = None
+) -> ReportFiles:
     """Write all files of a report, each whole or not at all.
 
     Args:
         page: What it says.
         out: The page; the other files stand beside it.
-        figures: Also draw figures for papers.
+        grid: Images for a figure of samples; None draws no figures.
     """
     rows = [{k: v for k, v in row.items() if k != 'bins'} for row in page.rows]
     files = ReportFiles(
         html=out,
         csv=out.with_suffix('.csv'),
         json=out.with_suffix('.json'),
-        figures=_write_figures(page, out) if figures else [],
+        figures=[] if grid is None else _write_figures(page, out, grid),
         scores=page.summary['scores'],
         unreadable=dict(page.unreadable),
     )
@@ -215,10 +226,13 @@ def write_report(page: Page, out: Path, figures: bool) -> ReportFiles:
     return files
 
 
-def _write_figures(page: Page, out: Path) -> list[Path]:
+def _write_figures(
+    page: Page, out: Path, grid: Sequence[SampleRow]
+) -> list[Path]:
     drawn = draw_paper_figures(
         page.summary, page.rows, page.num_samples, page.curves
     )
+    drawn['samples'] = draw_sample_grid(grid, palette=page.palette)
     folder = out.with_name(f'{out.stem}_figures')
     paths = []
     for name, figure in drawn.items():

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from mmengine.config import Config
 from mmengine.dataset import pseudo_collate
@@ -17,7 +18,8 @@ from ..evaluation.metrics.fields import labels_of
 from ..evaluation.survey import Survey
 from ..structures import sample_key
 from ..utils.errors import UserError
-from ..visualization.hooks import input_image
+from ..visualization import SampleRow
+from ..visualization.hooks import input_image, prediction_row
 from ..visualization.report import ExploredImage, pack_image
 from .image_inputs import LoadedImage
 from .inferencer import Unreadable
@@ -26,6 +28,7 @@ from .results import InferenceResult
 
 NOT_READ = (UserError, OSError, ValueError)
 """What loaders raise for a file that is no image or label."""
+GRID_ROWS = 6
 Track = Callable[[Iterable, int], Iterable]
 """Shows the progress of an iteration over so many things."""
 
@@ -39,12 +42,14 @@ class Collected:
         explored: Packed images, by their position in ``rows``.
         summary: Figures of all images together.
         unreadable: Images that could not be read, name -> reason.
+        grid: A few images for a figure of samples.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     explored: dict[int, dict[str, Any]] = field(default_factory=dict)
     summary: dict[str, Any] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
+    grid: list[SampleRow] = field(default_factory=list)
 
 
 class Readable(Dataset):
@@ -122,6 +127,8 @@ def collect(
         max_side=max_side,
     )
     positions: dict[int, int] = {}
+    last = len(loader) - 1
+    in_grid = set(np.linspace(0, last, GRID_ROWS).round().astype(int))
     items = loader if track is None else track(loader, len(loader))
     for index, item in enumerate(items):
         if isinstance(item, Unreadable):
@@ -137,6 +144,8 @@ def collect(
         )
         positions[index] = len(found.rows)
         found.rows.append(row)
+        if index in in_grid:
+            found.grid.append(prediction_row(item['inputs'], sample))
         explored = explored_image(result, data)
         selection.offer(index, row['GED'], partial(pack, explored))
     if not found.rows:

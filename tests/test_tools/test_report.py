@@ -1,0 +1,30 @@
+"""The tool as users call it; what it writes: tests/test_apis."""
+
+from tests.test_apis.report_project import report_config, write_cells
+from tests.test_tools.project import ROOT, run
+
+TOOL = ROOT / 'tools' / 'analysis_tools' / 'report.py'
+
+
+def test_a_report_with_an_unreadable_image(tmp_path):
+    write_cells(tmp_path / 'data', images=3)
+    (tmp_path / 'data' / 'images' / 'val' / '2.png').write_bytes(b'broken')
+    config = tmp_path / 'cells.py'
+    report_config(tmp_path).dump(config)
+    done = run(TOOL, config, '--out', tmp_path / 'out' / 'r.html')
+    assert done.returncode == 1, done.stderr
+    assert 'out/r.html: 0.1 MB' in done.stdout
+    assert 'report.py: unreadable:' in done.stderr and '2.png' in done.stderr
+    assert 'Traceback' not in done.stderr
+    names = {path.name for path in (tmp_path / 'out').iterdir()}
+    assert names == {'r.html', 'r.csv', 'r.json'}
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    write_cells(tmp_path / 'data', images=1)
+    config = tmp_path / 'cells.py'
+    report_config(tmp_path).dump(config)
+    done = run(TOOL, config, '--out', config / 'r.html')
+    assert done.returncode == 2
+    assert 'no files can be written there' in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
