@@ -356,14 +356,14 @@ def ssn(task: Task) -> dict[str, Plan]:
             ),
             rate,
         )
-        for rank, rate in ((10, 1e-3), (10, 3e-4), (5, 1e-3))
+        for rank, rate in ((10, 1e-3), (10, 3e-3), (5, 3e-3))
     }
 
 
 def prob_unet(task: Task) -> dict[str, Plan]:
     """Probabilistic U-Net."""
     return {
-        f'beta {beta:g}': alone(
+        f'beta {beta:g}, lr {rate:g}': alone(
             'prob_unet',
             peer(
                 task,
@@ -374,8 +374,9 @@ def prob_unet(task: Task) -> dict[str, Plan]:
                 encoder_convs=2,
                 encoder_norm_cfg=dict(type='BN'),
             ),
+            rate,
         )
-        for beta in (1.0, 10.0, 0.1)
+        for beta, rate in ((1.0, 1e-3), (1.0, 3e-3), (10.0, 3e-3))
     }
 
 

@@ -102,6 +102,18 @@ class StochasticSegmentationNetwork(PeerSegmentor):
         self.net['factor'] = nn.Conv2d(channels, rank * num_classes, 1)
         if diagonal:
             self.net['log_diagonal'] = nn.Conv2d(channels, num_classes, 1)
+        self._start_narrow()
+
+    def _start_narrow(self) -> None:
+        """Let the covariance grow from little.
+
+        Of draws that differ much, only the best one learns: a wide start may
+        stay wide for good, with samples that have nothing to do with labels.
+        """
+        for name, bias in (('factor', 0.0), ('log_diagonal', -5.0)):
+            if name in self.net:
+                nn.init.normal_(self.net[name].weight, std=0.01)
+                nn.init.constant_(self.net[name].bias, bias)
 
     def encode(
         self, inputs: Tensor, data_samples: Sequence | None = None

@@ -106,3 +106,17 @@ def test_ignored_pixels_change_no_gradient_and_annotators_all_count():
     torch.testing.assert_close(
         monte_carlo_likelihood(moved.logits(z), batch.labels()), likelihood
     )
+
+
+def test_it_starts_narrow_and_can_widen():
+    """The covariance is small at first, and every part of it learns."""
+    torch.manual_seed(0)
+    model = MODELS.build(PEERS['ssn']).eval()
+    data = model.data_preprocessor(toy_batch(), True)
+    batch = model.train_batch(data['inputs'], data['data_samples'], (0,))
+    gaussian = model.encode(batch.image)
+    assert gaussian.factor.abs().max() < 0.3
+    assert gaussian.scale.max() < 0.2
+    model.losses('net', batch)['loss_likelihood'].backward()
+    for name in ('mean', 'factor', 'log_diagonal'):
+        assert model.net[name].weight.grad.abs().max() > 0
