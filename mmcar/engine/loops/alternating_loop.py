@@ -1,8 +1,7 @@
 """Training in phases, with networks that take turns."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
 import torch
 from mmengine.device import get_device
@@ -18,6 +17,7 @@ from ..distributed import unwrap_model
 from ..resumable_data import ResumableDataLoader, resumable_config
 from ..seeding import ITERATION, seed_all
 from .copying import check_copies, copy_weights
+from .phase_optims import PausedOptim, check_optimizers, place_schedulers
 from .schedule import Schedule
 
 ACCURACY = 'discriminator_accuracy'  # its key in the message hub
@@ -66,7 +66,7 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         self.schedule.validate(networks)
         for phase in self.schedule.phases:
             check_copies(networks, phase)
-        runner.param_schedulers = _place_schedulers(
+        runner.param_schedulers = place_schedulers(
             runner.param_schedulers, self.schedule
         )
         loader = runner.build_dataloader(
@@ -89,7 +89,11 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         """
         runner = self.runner
         self._check_ranks()
-        self._check_optimizers(runner.optim_wrapper)
+        check_optimizers(
+            runner.optim_wrapper,
+            self.schedule,
+            self.max_discriminator_accuracy,
+        )
         self._count_updates(runner.optim_wrapper)
         # Schedulers step at every iteration, also before the first update of
         # a network whose phase comes later; torch suspects a mistake there.
@@ -164,7 +168,7 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         )
         self._iter += 1
 
-    def active_optimizers(self) -> dict[str, 'OptimWrapper | PausedOptim']:
+    def active_optimizers(self) -> dict[str, OptimWrapper | PausedOptim]:
         """Optimisers of the networks that train at this iteration."""
         optims = {
             name: self.runner.optim_wrapper[name]
@@ -190,46 +194,6 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         all_reduce(accuracy, op='mean')
         self.runner.message_hub.update_info(ACCURACY, float(accuracy))
 
-    def _check_optimizers(self, optim_wrapper: OptimWrapper) -> None:
-        """Refuse optimisers that do not fit the phases."""
-        if not isinstance(optim_wrapper, OptimWrapperDict):
-            raise UserError(
-                'optim_wrapper must hold one optimiser per network: set '
-                "optim_wrapper.constructor='NetworkOptimWrapperConstructor'."
-            )
-        optimised, trained = set(optim_wrapper.keys()), self.schedule.networks
-        for name in trained:
-            if name not in optimised:
-                raise UserError(
-                    f'the phases train {name!r}, but optim_wrapper has no '
-                    f'optimiser for it: add optim_wrapper.{name}.'
-                )
-        for name in sorted(optimised - set(trained)):
-            raise UserError(
-                f'optim_wrapper.{name} is given, but no phase trains {name!r} '
-                f'(they train {list(trained)}): remove it or add a phase.'
-            )
-        for name, optim in optim_wrapper.items():
-            self._check_accumulation(name, optim._accumulative_counts)
-
-    def _check_accumulation(self, name: str, counts: int) -> None:
-        """Refuse accumulation across a rest or a change of phase."""
-        key = f'optim_wrapper.{name}.accumulative_counts={counts}'
-        for index, phase in enumerate(self.schedule.phases):
-            on = phase.cycles.get(name, (counts, 0))[0]
-            updates = phase.num_updates(name, phase.iters)
-            if on % counts or updates % counts:
-                raise UserError(
-                    f'{key} divides neither evenly: in phases[{index}] '
-                    f'{name!r} trains {updates} iterations, {on} in a row.'
-                )
-        capped = self.max_discriminator_accuracy is not None
-        if counts > 1 and capped and name == 'discriminator':
-            raise UserError(
-                f'{key} does not go with max_discriminator_accuracy='
-                f'{self.max_discriminator_accuracy}: choose one.'
-            )
-
     def _count_updates(self, optim_wrapper: OptimWrapperDict) -> None:
         """Tell each optimiser how many updates it has had and will have."""
         networks = unwrap_model(self.runner.model).networks()
@@ -250,19 +214,6 @@ def _share(accuracy: float | None) -> float | None:
     return accuracy
 
 
-class PausedOptim:
-    """Stands in for an optimiser whose network is evaluated, not trained."""
-
-    @contextmanager
-    def optim_context(self, model: nn.Module) -> Iterator[None]:
-        """Nothing computed here needs gradients."""
-        with torch.no_grad():
-            yield
-
-    def update_params(self, loss: Tensor) -> None:
-        """Leave the parameters as they are."""
-
-
 def _check_wrapper(model: nn.Module) -> None:
     if isinstance(model, (DistributedDataParallel, DataParallel)):
         raise UserError(
@@ -271,44 +222,3 @@ def _check_wrapper(model: nn.Module) -> None:
             'model_wrapper_cfg='
             "dict(type='NetworkwiseDistributedDataParallel')."
         )
-
-
-def _place_schedulers(
-    configs: Mapping | Sequence | None, schedule: Schedule
-) -> dict[str, list] | None:
-    """Give each network its schedulers, with numbers for ``'phase'``."""
-    if configs is None:
-        return None
-    if not isinstance(configs, Mapping) or 'type' in configs:
-        configs = dict.fromkeys(schedule.networks, configs)
-    for name in configs:
-        if name not in schedule.networks:
-            raise UserError(
-                f'param_scheduler.{name} is given, but the phases train '
-                f'{list(schedule.networks)} only.'
-            )
-    return {
-        name: _place(name, configs.get(name, []), schedule.first_iter(name))
-        if schedule.num_updates(name, schedule.max_iters)
-        else []  # of a skipped phase
-        for name in schedule.networks
-    }
-
-
-def _place(name: str, configs: Mapping | Sequence, begin: int) -> list:
-    configs = configs if isinstance(configs, Sequence) else [configs]
-    placed = []
-    for cfg in configs:
-        if not isinstance(cfg, Mapping):
-            placed.append(cfg)  # a scheduler that has been built
-            continue
-        in_phase = cfg.get('begin') == 'phase'
-        if cfg.get('by_epoch', not in_phase):
-            raise UserError(
-                f'param_scheduler.{name}={dict(cfg)!r} counts epochs, as is '
-                "MMEngine's default, but this training has none, so it would "
-                'never step: set by_epoch=False.'
-            )
-        changes = dict(begin=begin) if in_phase else {}
-        placed.append(dict(cfg, by_epoch=False, **changes))
-    return placed
