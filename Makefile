@@ -12,7 +12,7 @@ COVERAGE := --cov --cov-report=term:skip-covered --cov-fail-under=70
 export OMP_WAIT_POLICY ?= PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart experiments rehearsal test test-all test-gpu \
+.PHONY: help setup demo quickstart experiments rehearsal test test-all test-gpu \
 	test-browser test-onedl \
 	test-package docs lint format
 
@@ -29,6 +29,11 @@ $(VENV)/.mmcar-ready: $(PINS)
 $(ONEDL_VENV)/.mmcar-ready: $(PINS)
 	@$(INSTALL) '$(ONEDL_VENV)' onedl
 
+DEMO := demo/car_simulated.py $(wildcard demo/car_simulated-*.pth)
+demo: setup  ## Samples of a small trained model for three images, in a minute
+	@$(RUN) tools/infer.py $(DEMO) demo/images/test --out-dir work_dirs/demo
+	@$(RUN) tools/analysis_tools/report.py $(DEMO) --out work_dirs/demo/report.html
+
 quickstart: setup  ## Data, training, test and figures in minutes on a CPU
 	@$(RUN) tools/quickstart.py
 
@@ -44,7 +49,7 @@ rehearsal: setup  ## The Cityscapes experiment on drawn streets (an hour)
 test: setup  ## Run the tests, with coverage
 	@$(RUN) $(PYTEST) $(COVERAGE)
 
-test-all: setup  ## Run the slow tests and the fault suites too
+test-all: $(VENV)/.mmcar-notebook  ## Run the slow tests and the fault suites too
 	@$(RUN) $(PYTEST) -m 'not gpu and not browser'
 
 test-gpu: setup  ## Run the tests of GPUs, where there are any
@@ -53,9 +58,10 @@ test-gpu: setup  ## Run the tests of GPUs, where there are any
 test-browser: $(VENV)/.mmcar-browser  ## Run the tests of the report in chromium
 	@$(RUN) -m pytest -m browser
 
-$(VENV)/.mmcar-browser: $(VENV)/.mmcar-ready
+$(VENV)/.mmcar-browser $(VENV)/.mmcar-notebook $(VENV)/.mmcar-docs: \
+		$(VENV)/.mmcar-%: $(VENV)/.mmcar-ready
 	@$(RUN) -m pip install -qq --disable-pip-version-check \
-		-c requirements/constraints.txt -r requirements/browser.txt
+		-c requirements/constraints.txt -r requirements/$*.txt
 	@touch $@
 
 test-onedl: $(ONEDL_VENV)/.mmcar-ready  ## Run the tests on the onedl forks
@@ -67,11 +73,6 @@ test-package: setup  ## Build sdist and wheel, train a step from the wheel
 docs: $(VENV)/.mmcar-docs  ## Build the site with guides and API in site/
 	@$(RUN) -m sphinx -W --keep-going -q -c docs -b html . site
 	@echo 'Open site/index.html'
-
-$(VENV)/.mmcar-docs: $(VENV)/.mmcar-ready
-	@$(RUN) -m pip install -qq --disable-pip-version-check \
-		-c requirements/constraints.txt -r requirements/docs.txt
-	@touch $@
 
 lint: setup  ## Check style and types
 	@$(RUN) -m ruff check . && $(RUN) -m ruff format --check .

@@ -89,6 +89,7 @@ setup(
         'deploy': requirements('deploy'),
         'docs': requirements('docs'),
         'browser': requirements('browser'),
+        'notebook': requirements('notebook'),
     },
     classifiers=[
         'Development Status :: 4 - Beta',

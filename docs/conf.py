@@ -27,6 +27,7 @@ include_patterns = [
     '*.md',
     'docs/**',
     'configs/*/README.md',
+    'demo/README.md',
     'projects/*/README.md',
 ]
 myst_heading_anchors = 4

@@ -19,7 +19,9 @@ from ..structures import (
     to_input,
     to_original,
 )
+from ..utils.console import is_calm
 from ..utils.errors import UserError
+from ..utils.progress import track
 from .scaling_fit import Fit, Pixels, fit_scaling
 
 SCORES = ('ECE', 'NLL', 'Brier')
@@ -55,14 +57,21 @@ def halves_of(dataset: BaseDataset) -> tuple[Subset, Subset]:
 
 @torch.no_grad()
 def predict(
-    model: CARSegmentor, images: Subset, num_workers: int = 0
+    model: CARSegmentor, images: Subset, num_workers: int = 0, title: str = ''
 ) -> Iterator[tuple[SegDataSample, Tensor]]:
-    """F's log-probabilities (1, K, H, W) of image after image."""
+    """F's log-probabilities (1, K, H, W) of image after image.
+
+    Args:
+        model: With F.
+        images: Images with labels.
+        num_workers: Processes that load images.
+        title: Of the bar that shows how far it is; none by default.
+    """
     model.eval()
     loader = DataLoader(
         images, num_workers=num_workers, collate_fn=pseudo_collate
     )
-    for batch in loader:
+    for batch in track(loader, title, len(loader)) if title else loader:
         data = model.data_preprocessor(batch, False)
         (sample,) = data['data_samples']
         if 'gt_sem_segs' not in sample and not sample.get('class_flips'):
@@ -127,6 +136,7 @@ def collect_pixels(
     images: Subset,
     number: int = 200_000,
     num_workers: int = 0,
+    title: str = '',
 ) -> Pixels:
     """Pixels of all images, to fit a scaling on.
 
@@ -135,11 +145,12 @@ def collect_pixels(
         images: Images with labels.
         number: Pixels of all images together, which bounds memory.
         num_workers: Processes that load images.
+        title: See `predict`.
     """
     each = max(1, number // len(images))
     parts = [
         draw_pixels(sample, log_probs, each, model.ignore_index)
-        for sample, log_probs in predict(model, images, num_workers)
+        for sample, log_probs in predict(model, images, num_workers, title)
     ]
     found = [part for part in parts if part is not None]
     if not found:
@@ -220,10 +231,13 @@ def calibrate(
     scaling = model.decode_head.scaling
     scaling.clear()
     fit_half, report_half = halves_of(dataset)
-    pixels = collect_pixels(model, fit_half, num_pixels, num_workers)
+    fitting, reporting = ('fit', 'report') if is_calm() else ('', '')
+    pixels = collect_pixels(model, fit_half, num_pixels, num_workers, fitting)
     fit = fit_scaling(pixels, method, ridge)
     report = Report(model, dataset.metainfo)
-    for sample, log_probs in predict(model, report_half, num_workers):
+    for sample, log_probs in predict(
+        model, report_half, num_workers, reporting
+    ):
         params = (p.to(log_probs) for p in (fit.weight, fit.bias))
         report.add(sample, log_probs, rescale(log_probs, method, *params))
     scaling.set_fitted(method, fit.weight, fit.bias)

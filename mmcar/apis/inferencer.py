@@ -10,6 +10,7 @@ from mmengine.config import Config
 from mmengine.device import get_device
 
 from ..utils.checks import at_least
+from ..utils.console import calm
 from ..utils.errors import UserError
 from .image_inputs import (
     ImageInput,
@@ -72,12 +73,14 @@ class StochasticInferencer:
         stride: Size | None = None,
         cfg_options: Mapping | None = None,
     ) -> None:
-        self.cfg = read_config(config, cfg_options)
         self.device = torch.device(device or get_device())
-        self.model = load_model(
-            self.cfg, checkpoint, self.device, sampler, windows(window, stride)
-        )
-        self.pipeline = ImagePipeline(self.cfg)
+        seen = windows(window, stride)
+        with calm():
+            self.cfg = read_config(config, cfg_options)
+            self.model = load_model(
+                self.cfg, checkpoint, self.device, sampler, seen
+            )
+            self.pipeline = ImagePipeline(self.cfg)
 
     @property
     def classes(self) -> Sequence[str]:

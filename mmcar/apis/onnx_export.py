@@ -4,10 +4,13 @@ import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
+import torch.nn.functional as F
+from mmseg.models.utils import Upsample
 from torch import Tensor, nn
 
 from ..models import CARSegmentor
@@ -112,6 +115,35 @@ def exportable_log_ndtr() -> Iterator[None]:
         torch.special.log_ndtr = original
 
 
+@contextmanager
+def free_upsampling(model: nn.Module) -> Iterator[None]:
+    """Let MMSeg's upsampling, as of its U-Net, follow the size meanwhile.
+
+    It turns sizes into Python numbers, which a trace takes for constants.
+
+    Args:
+        model: Its layers are changed, and put back.
+    """
+    layers = [
+        module
+        for module in model.modules()
+        if isinstance(module, Upsample) and not module.size
+    ]
+    try:
+        for layer in layers:
+            layer.forward = partial(
+                F.interpolate,
+                scale_factor=layer.scale_factor,
+                mode=layer.mode,
+                align_corners=layer.align_corners,
+                recompute_scale_factor=False,
+            )
+        yield
+    finally:
+        for layer in layers:
+            del layer.forward
+
+
 def export_onnx(
     model: CARSegmentor, path: Path, size: tuple[int, int], channels: int = 3
 ) -> OnnxSampler:
@@ -135,7 +167,12 @@ def export_onnx(
     image = torch.rand(2, channels, *size) * 255
     noise = torch.randn(3, 2, *model.noise_shape(size))
     path.parent.mkdir(parents=True, exist_ok=True)
-    with torch.no_grad(), exportable_log_ndtr(), warnings.catch_warnings():
+    with (
+        torch.no_grad(),
+        exportable_log_ndtr(),
+        free_upsampling(model),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter('ignore')  # of branches that a trace fixes
         torch.onnx.export(
             sampler,

@@ -3,8 +3,7 @@
 import importlib
 import multiprocessing
 import os
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,8 +18,7 @@ from ..datasets.image_files import read_image
 from ..models.black_boxes.full_image import resize_probs
 from ..utils.errors import UserError
 from ..utils.files import write_file, write_json
-
-TELL_EVERY = 10.0  # seconds
+from ..utils.progress import track
 
 
 class Loss(NamedTuple):
@@ -102,7 +100,7 @@ def predict_all(
     write_json(plan.folder / SETTINGS, {**settings, 'num_classes': classes})
     if jobs == 1:
         alone_results = (first.write(*item) for item in todo.items())
-        return _sum_up(_with_progress(alone_results, len(todo)))
+        return _sum_up(track(alone_results, 'predictions', len(todo)))
     del first
     names = (imports or {}).get('imports') or ['mmcar']
     context = multiprocessing.get_context('spawn')
@@ -111,7 +109,7 @@ def predict_all(
         jobs, _start, (arguments, gpus, jobs, numbers, list(names))
     ) as pool:
         results = pool.imap_unordered(_write, todo.items())
-        return _sum_up(_with_progress(results, len(todo)))
+        return _sum_up(track(results, 'predictions', len(todo)))
 
 
 def _check_classes(plan: Any, classes: int) -> None:
@@ -150,21 +148,6 @@ def _start(
 def _write(item: tuple[Path, str]) -> Loss:
     assert _worker is not None  # the pool has started it
     return _worker.write(*item)
-
-
-def _with_progress(results: Iterable[Loss], total: int) -> Iterator[Loss]:
-    """Tell now and then how far it is and how long it will take."""
-    started = told = time.monotonic()
-    for number, result in enumerate(results, 1):
-        yield result
-        now = time.monotonic()
-        if now - told > TELL_EVERY:
-            told = now
-            left = (now - started) / number * (total - number)
-            print(
-                f'{number}/{total} images, {left / 60:.1f} min left',
-                flush=True,
-            )
 
 
 def _sum_up(results: Iterable[Loss]) -> Loss:

@@ -26,6 +26,7 @@ STACK_WARNINGS = (
     'Failed to search registry with scope',
 )
 STACK_RECORDS = (
+    '`resume_param_scheduler` is True but',
     '`save_param_scheduler` is True but',
     '"FileClient" will be deprecated in future',
     '"HardDiskBackend" is the alias of',
@@ -40,15 +41,18 @@ def calm() -> Iterator[None]:
     """Show warnings and errors alone, without those of `STACK_WARNINGS`."""
     global _calm
     before, _calm = _calm, True
+    # For messages from before a runner makes its own logger.
+    logger = MMLogger.get_current_instance()
+    handlers = list(logger.handlers)
+    quieten(logger)
     try:
         with warnings.catch_warnings():
             for text in STACK_WARNINGS:
                 warnings.filterwarnings('ignore', re.escape(text))
-            # Messages from before a runner makes its own logger.
-            quieten(MMLogger.get_current_instance())
             yield
     finally:
         _calm = before
+        logger.handlers = handlers
 
 
 def is_calm() -> bool:

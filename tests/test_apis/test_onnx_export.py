@@ -2,11 +2,13 @@
 
 import pytest
 import torch
+from mmseg.models.utils import Upsample
 
 from mmcar.apis.onnx_export import (
     agreement,
     export_onnx,
     exportable_log_ndtr,
+    free_upsampling,
     log_ndtr,
 )
 from mmcar.utils.errors import UserError
@@ -72,6 +74,57 @@ def test_same_labels_for_any_batch_and_size(name, tmp_path):
         labels, _ = sampler(image, noise)
         assert len(labels.unique()) > 1
         assert not torch.equal(labels, sampler(image, -noise)[0])
+
+
+UNET_F = dict(
+    type='MMSegCalibration',
+    backbone=dict(type='UNet', base_channels=4, norm_cfg=dict(type='BN')),
+    decode_head=dict(
+        type='FCNHead', in_channels=4, in_index=4, channels=4, num_convs=1
+    ),
+)
+
+
+@pytest.mark.parametrize('name', ['gumbel', 'recipe'])
+def test_a_unet_of_mmseg_keeps_its_size_free(name, tmp_path):
+    """Its Upsample writes the traced size into the graph, if it may."""
+    pytest.importorskip('onnx', reason='needs requirements/deploy.txt')
+    runtime = pytest.importorskip(
+        'onnxruntime', reason='needs requirements/deploy.txt'
+    )
+    generator, required = GENERATORS[name]
+    head = {**HEAD, 'calibration': UNET_F, 'generator': generator}
+    model = toy_model(decode_head=head, discriminator=None)
+    # MMSeg starts the last layer near zero: no class would ever change.
+    model.decode_head.calibration.decode_head.conv_seg.weight.data.normal_()
+    path = tmp_path / 'model.onnx'
+    sampler = export_onnx(model, path, (32, 48))
+    session = runtime.InferenceSession(str(path))
+    torch.manual_seed(0)
+    for images, size in ((2, (32, 48)), (1, (64, 16)), (3, (48, 80))):
+        image = torch.rand(images, 3, *size) * 255
+        noise = torch.randn(4, images, *model.noise_shape(size))
+        assert agreement(sampler, session, image, noise) >= required
+        with torch.no_grad():
+            labels, _ = sampler(image, noise)
+            state = model.encode((image - 127.5) / 127.5)
+            own = model.sample_labels(state, noise)
+        assert len(labels.unique()) > 1
+        assert torch.equal(labels, own.long()), 'what the model itself draws'
+
+
+def test_upsampling_is_put_back(tmp_path):
+    head = {**HEAD, 'calibration': UNET_F}
+    model = toy_model(decode_head=head, discriminator=None)
+    layers = [m for m in model.modules() if isinstance(m, Upsample)]
+    assert layers
+    with pytest.raises(RuntimeError), free_upsampling(model):
+        x = torch.rand(1, 2, 3, 4)
+        freed = layers[0].forward
+        assert freed(x).shape == (1, 2, 6, 8)
+        raise RuntimeError
+    assert torch.equal(freed(x), layers[0].forward(x))
+    assert all('forward' not in vars(layer) for layer in layers)
 
 
 def test_refuses_windows(tmp_path):

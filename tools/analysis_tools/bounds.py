@@ -5,18 +5,17 @@ annotators disagree; these rows say what is possible and what is trivial.
 """
 
 import argparse
-import sys
 from collections.abc import Iterator
 
 from mmengine.config import Config, ConfigDict, DictAction
 from mmengine.registry import init_default_scope
-from mmengine.utils import track_iter_progress
 from mmseg.registry import DATASETS
 
 from mmcar.cli import add_console_arguments, run_tool
 from mmcar.evaluation.bounds import reference_scores
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_json
+from mmcar.utils.progress import track
 
 
 def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
@@ -81,8 +80,7 @@ def main(argv: list[str] | None = None) -> None:
     number = min(len(dataset), args.max_images or len(dataset))
 
     def labels() -> Iterator:
-        bar = track_iter_progress((range(number), number), file=sys.stderr)
-        for i in bar:
+        for i in track(range(number), 'images'):
             yield dataset[i]['data_samples']
 
     scores = reference_scores(
@@ -93,7 +91,6 @@ def main(argv: list[str] | None = None) -> None:
         seed=args.seed,
         **conventions(cfg.get('test_evaluator')),
     )
-    print()
     print_table(scores)
     if args.json:
         write_json(args.json, {'images': number, 'scores': scores})

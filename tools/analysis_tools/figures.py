@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import torch
 from mmengine.runner import Runner
-from mmengine.utils import track_iter_progress
 from mmseg.structures import SegDataSample
 from torch import nn
 from torch.utils.data import DataLoader
 
 from mmcar import cli
 from mmcar.evaluation import CalibrationBins, CalibrationMetric
+from mmcar.utils.progress import track
 from mmcar.visualization import (
     SampleRow,
     draw_curves,
@@ -53,7 +53,7 @@ def predict(
 ) -> Iterator[tuple[object, SegDataSample]]:
     """Predict a data set; yields each image's input and prediction."""
     model.eval()
-    for batch in track_iter_progress((loader, len(loader))):
+    for batch in track(loader, 'test', len(loader)):
         inputs = list(batch['inputs'])
         yield from zip(inputs, model.test_step(batch), strict=True)
 
@@ -105,7 +105,6 @@ def main() -> None:
     curves = read_curves(*logs)
     if curves:
         figures['training'] = draw_curves(curves)
-    print()
     for name, figure in figures.items():
         figure.savefig(out / f'{name}.png', dpi=110)
         print(out / f'{name}.png')

@@ -11,11 +11,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from mmengine.config import DictAction
-from rich import progress
-from rich.console import Console
 
 from mmcar import cli
 from mmcar.apis.report import build_report
+from mmcar.utils import progress
 
 
 def parse_args() -> argparse.Namespace:
@@ -72,16 +71,13 @@ def parse_args() -> argparse.Namespace:
         metavar='KEY=VALUE',
         help='override settings of the config',
     )
-    parser.add_argument(
-        '--debug', action='store_true', help='show tracebacks of errors'
-    )
+    cli.add_console_arguments(parser)
     return parser.parse_args()
 
 
 def track(images: Iterable, total: int) -> Iterator:
     """Show how many images are done, and how long the others will take."""
-    console = Console(stderr=True)
-    yield from progress.track(images, 'Images', total, console=console)
+    return progress.track(images, 'images', total)
 
 
 def main() -> None:

@@ -34,7 +34,10 @@ class ProgressHook(Hook):
         if not is_main_process():
             return
         log = getattr(runner.logger, 'log_file', None)
-        at = f' from iteration {runner.iter}' if runner.iter else ''
+        at = ''
+        if runner.iter:
+            source = short(str(runner._load_from))
+            at = f' from iteration {runner.iter} ({source})'
         print(f'Training {runner.max_iters} iterations{at}', end='')
         print(f'; log: {short(log)}' if log else '', flush=True)
 
