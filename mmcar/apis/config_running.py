@@ -16,6 +16,7 @@ from mmengine.runner import (
 from ..utils.errors import UserError
 from .config_parts import Part, setting_of
 
+SCHEDULER = 'param_scheduler'
 #: Kinds of loops that are at work in another place.
 FOREIGN_LOOPS = {
     'train_cfg': (ValLoop, TestLoop),
@@ -45,9 +46,9 @@ def check_running(cfg: Config, parts: Sequence[Part]) -> None:
     by_iterations = _counts_iterations(parts)
     for part in parts:
         _check_loop(part)
-        if part.section == 'param_scheduler':
+        if part.section == SCHEDULER:
             _check_span(part)
-        if by_iterations and part.section.endswith('_hooks'):
+        if by_iterations:
             _check_epochs(part)
     hooks = cfg.get('default_hooks') or {}
     if cfg.get('param_scheduler') and 'param_scheduler' in hooks:
@@ -91,7 +92,13 @@ def _counts_iterations(parts: Sequence[Part]) -> bool:
 
 
 def _check_epochs(part: Part) -> None:
-    """Refuse a hook that waits for epochs in a training without any."""
+    """Refuse what waits for epochs in a training without any."""
+    if part.section not in ('default_hooks', 'custom_hooks', SCHEDULER):
+        return
+    # `AlternatingTrainLoop` counts from a phase by iterations.
+    in_phase = part.cfg.get('begin') == 'phase' and 'by_epoch' not in part.cfg
+    if in_phase or part.cfg.get('convert_to_iter_based'):
+        return
     if setting_of(part, 'by_epoch') is True:
         raise UserError(
             f'{part.path}.by_epoch is True, here or by default, but this '

@@ -1,19 +1,26 @@
 """Reading label maps: class ids, exactly as they were stored."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from PIL import Image, ImageOps
 
 from ..structures import ClassFlips
 from ..utils.errors import UserError
-from .deep_images import as_stored, decode_deep, pnm_depth
+from .deep_images import (
+    PNG_DEPTH,
+    PNG_MAGIC,
+    as_stored,
+    decode_deep,
+    pnm_depth,
+)
 from .image_files import naming, open_8bit, read_bytes
 
 LABEL_SUFFIXES = ('.png', '.tif', '.tiff', '.bmp', '.gif')
 LABEL_SUFFIXES += ('.pgm', '.ppm', '.pnm')
 LOSSY = ('JPEG', 'MPO', 'WEBP')
 WHITE_IS_ZERO = 0  # of a TIFF's tag 262, photometric interpretation
+BITS_PER_SAMPLE = 258  # a tag of a TIFF
 
 
 def _decode(data: bytes) -> np.ndarray:
@@ -39,7 +46,17 @@ def _decode(data: bytes) -> np.ndarray:
     if image.format == 'GIF' and image.mode != 'L':
         return _gif_greys(image)
     # Turned as its image is; of a palette the indices.
-    return np.array(ImageOps.exif_transpose(image))
+    label = np.array(ImageOps.exif_transpose(image))
+    if image.mode == 'L' and (bits := _grey_bits(data, tags)) < 8:
+        label //= 255 // (2**bits - 1)  # Pillow has stretched them
+    return label
+
+
+def _grey_bits(data: bytes, tags: Mapping) -> int:
+    """Bits of a grey value, as stored in a PNG or TIFF."""
+    if data.startswith(PNG_MAGIC):
+        return data[PNG_DEPTH]
+    return int(np.ravel(tags.get(BITS_PER_SAMPLE, 8))[0])
 
 
 def _squeeze(pixels: np.ndarray) -> np.ndarray:

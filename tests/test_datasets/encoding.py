@@ -31,6 +31,30 @@ def png16(pixels):
     )
 
 
+def few_bits(rows, bits, kind):
+    """A grey PNG or TIFF of 1, 2 or 4 bits; rows (H, W) of whole bytes."""
+    height, width = rows.shape
+    text = [''.join(f'{v:0{bits}b}' for v in row) for row in rows]
+    packed = [int(t, 2).to_bytes(len(t) // 8, 'big') for t in text]
+    if kind == 'PNG':
+        header = struct.pack('>IIBBBBB', width, height, bits, 0, 0, 0, 0)
+        data = zlib.compress(b''.join(b'\0' + row for row in packed))
+        return (
+            b'\x89PNG\r\n\x1a\n'
+            + _chunk(b'IHDR', header)
+            + _chunk(b'IDAT', data)
+            + _chunk(b'IEND', b'')
+        )
+    data = b''.join(packed)
+    values = {256: width, 257: height, 258: bits, 259: 1, 262: 1}
+    values |= {273: 8, 277: 1, 278: height, 279: len(data)}
+    data += b'\0' * (len(data) % 2)
+    tags = [struct.pack('<HHII', tag, 4, 1, v) for tag, v in values.items()]
+    count = struct.pack('<H', len(tags))
+    start = struct.pack('<I', 8 + len(data))
+    return b'II*\0' + start + data + count + b''.join(tags) + b'\0' * 4
+
+
 def pnm(pixels, maximum):
     """A PGM or PPM of 8 or 16 bits."""
     height, width, channels = pixels.shape

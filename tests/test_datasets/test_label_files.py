@@ -9,7 +9,7 @@ from PIL import Image
 from mmcar.datasets.label_files import read_label
 from mmcar.utils.errors import UserError
 
-from .encoding import by_pillow, png16, pnm, tiff
+from .encoding import by_pillow, few_bits, png16, pnm, tiff
 
 
 def read(tmp_path, data, **options):
@@ -56,6 +56,16 @@ def test_ids_survive_every_lossless_format(
     data = ENCODERS[encoder](label)
     result = read(tmp_path_factory.getbasetemp(), data)
     assert result.dtype == np.uint8
+    np.testing.assert_array_equal(result, label)
+
+
+@pytest.mark.parametrize('kind', ['PNG', 'TIFF'])
+@pytest.mark.parametrize('bits', [1, 2, 4])
+def test_ids_of_few_bits_are_not_stretched(tmp_path, kind, bits):
+    """The largest one would become 255, which means unlabelled."""
+    label = np.arange(16).reshape(2, 8) % 2**bits
+    label[0, 0] = 2**bits - 1
+    result = read(tmp_path, few_bits(label, bits, kind))
     np.testing.assert_array_equal(result, label)
 
 
