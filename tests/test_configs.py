@@ -119,6 +119,7 @@ def test_builds(path, monkeypatch):
     [
         ('car', 'car_two_stage'),
         ('car_recipe', 'recipe'),
+        ('car_tuned_small', 'car_tuned'),
         ('car_tuned_small', 'tuned'),
     ],
 )

@@ -3,7 +3,7 @@
 _base_ = [
     '../_base_/models/car_tuned_small.py',
     '../_base_/datasets/lidc_shapes.py',
-    '../_base_/schedules/recipe.py',
+    '../_base_/schedules/car_tuned.py',
     '../_base_/default_runtime.py',
 ]
 views = dict(symmetric=True)
@@ -21,26 +21,12 @@ test_pipeline = [*_base_.load_all, crop, _base_.pack]
 train_dataloader = dict(batch_size=8, dataset=dict(pipeline=train_pipeline))
 val_dataloader = dict(dataset=dict(pipeline=test_pipeline))
 test_dataloader = dict(dataset=dict(pipeline=test_pipeline, indices=200))
-optim_wrapper = dict(
-    generator=dict(optimizer=dict(lr=5e-4, betas=(0.9, 0.999))),
-    discriminator=None,
-)
-param_scheduler = dict(
-    calibration=dict(end=1000),
-    generator=dict(
-        type='CosineAnnealingLR', by_epoch=False, begin='phase', end=1400
-    ),
-)
+param_scheduler = dict(calibration=dict(end=1000), generator=dict(end=1400))
 train_cfg = dict(
     phases=[
         dict(iters=1000, train=['calibration']),
-        dict(
-            iters=400,
-            train=['generator'],
-            copy={'generator.net': 'calibration'},
-        ),
+        dict(_base_.tuning, iters=400),
     ],
     val_interval=_base_.never,
 )
-custom_hooks = None
 default_hooks = dict(checkpoint=dict(interval=500))
