@@ -16,7 +16,9 @@ BASE = 8  # channels of F alone
 HALF = 4  # of a member of the ensemble: a quarter of the parameters
 SMALLER = 7  # of F where there is a G beside it
 G_BASE = 5
-LATENT = (8, 16, 32)  # of the prior and the posterior net
+# Of the prior and the posterior net: thinner where more classes take room.
+LATENT = {2: (8, 16, 32)}
+THINNER = (8, 16, 24)
 PREPROCESSOR = dict(
     type='StochasticDataPreProcessor',
     mean=[127.5] * 3,
@@ -370,7 +372,7 @@ def prob_unet(task: Task) -> dict[str, Plan]:
                 'ProbabilisticUNet',
                 net=net(task, SMALLER),
                 beta=beta,
-                encoder_channels=LATENT,
+                encoder_channels=LATENT.get(task.num_classes, THINNER),
                 encoder_convs=2,
                 encoder_norm_cfg=dict(type='BN'),
             ),

@@ -17,6 +17,7 @@ import torch
 from mmengine.config import Config
 from mmseg.registry import DATASETS
 
+from mmcar.engine import ProcessorBudgetHook
 from mmcar.evaluation import FloodMetric
 from mmcar.utils.files import write_file, write_json
 from mmcar.utils.weights import load_weights
@@ -159,14 +160,18 @@ class Benchmark:
             preload(task, part, json.dumps(cfg.train_dataloader.dataset))
             runner = build(cfg, folder)
             runner.train()
-            hub = runner.message_hub
+            (clock,) = (
+                hook
+                for hook in runner.hooks
+                if isinstance(hook, ProcessorBudgetHook)
+            )
             weights = folder / WEIGHTS
             state = dict(state_dict=runner.model.state_dict())
             torch.save(state, folder / 'part.pth')
             (folder / 'part.pth').replace(weights)
             report = dict(
                 weights=str(weights),
-                seconds=hub.get_info('processor_seconds'),
+                seconds=clock.spent,
                 iterations=runner.iter,
                 seed=seed,
                 part=part,

@@ -1,0 +1,105 @@
+"""Tables and verdicts from records."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from mmcar.utils.errors import UserError
+
+from ..benchmark.page import (
+    all_tables,
+    fill_page,
+    rows_of,
+    score_table,
+    summary,
+    verdict,
+)
+from ..benchmark.tasks import TASKS
+
+PROJECT = Path(__file__).parents[1]
+
+
+def record(method, ged, seed=0, part='final', setting='a', **scores):
+    return dict(
+        task='bubil',
+        method=method,
+        setting=setting,
+        seed=seed,
+        part=part,
+        commit='0123456789abc',
+        folder=f'bubil/{part}/{method}',
+        trainings=['bubil/trainings/x'],
+        iterations=[12],
+        train_seconds=90.0,
+        parameters=114000,
+        scores={'GED_16': ged, 'HM-IoU_16': 0.5, **scores},
+    )
+
+
+def three(method, *geds, **scores):
+    return [record(method, g, i, **scores) for i, g in enumerate(geds)]
+
+
+def test_a_cell_is_mean_and_spread_over_seeds():
+    (row,) = rows_of(three('ssn', 0.1, 0.2, 0.3), TASKS['bubil'])
+    assert row.cell('GED_16') == '.200 ± .100'
+    assert row.cell('train_minutes') == '1.50'
+    assert row.cell('parameters') == '114'
+    assert row.cell('NLL') == ''
+
+
+def test_rows_that_did_not_run_stay_empty():
+    table = score_table(three('ssn', 0.1, 0.2, 0.3), TASKS['bubil'])
+    assert re.search(r'\| MC dropout \|( +\|)+ 0 \|', table)
+    assert 'flip' not in table.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ('ours', 'peer', 'wins', 'words'),
+    [
+        ((0.1, 0.1, 0.11), (0.2, 0.2, 0.21), True, 'ahead by 0.100'),
+        ((0.1, 0.1, 0.3), (0.2, 0.2, 0.21), False, 'not by more'),
+        ((0.3, 0.3, 0.31), (0.2, 0.2, 0.21), False, 'behind by 0.100'),
+    ],
+)
+def test_a_win_is_one_by_more_than_the_spread(ours, peer, wins, words):
+    records = [*three('training_free', *ours), *three('ssn', *peer)]
+    found, sentence = verdict(rows_of(records, TASKS['bubil']), 'GED_16')
+    assert found is wins
+    assert words in sentence
+
+
+def test_larger_is_better_for_hm_iou():
+    records = three('tuned', 0.1, 0.1, 0.1, **{'HM-IoU_16': 0.7})
+    records += three('ssn', 0.1, 0.1, 0.1, **{'HM-IoU_16': 0.6})
+    rows = rows_of(records, TASKS['bubil'])
+    assert verdict(rows, 'HM-IoU_16')[0]
+    assert not verdict(rows, 'GED_16')[0]  # equal is no win
+
+
+def test_what_is_not_won_comes_first():
+    records = [*three('tuned', 0.1, 0.1, 0.11), *three('ssn', 0.2, 0.2, 0.2)]
+    for one in three('tuned', 0.1, 0.1, 0.1) + three('ssn', 0.05, 0.05, 0.05):
+        records.append(dict(one, task='kits'))
+    for one in records:
+        one['scores']['HM-IoU_16'] = 0.9 if one['method'] == 'tuned' else 0.1
+    first, second, *rest = summary(records).splitlines()
+    assert 'KiTS' in first and 'does not win' in first
+    assert 'BU-BIL' in second and 'ours wins' in second
+    assert all('did not run' in line for line in rest) and len(rest) == 2
+
+
+def test_the_page_is_that_of_the_results():
+    """Whoever changes a figure by hand is found out."""
+    results = PROJECT / 'results.json'
+    records = json.loads(results.read_text())
+    page = (PROJECT / 'README.md').read_text()
+    assert fill_page(page, records) == page
+
+
+def test_a_page_without_a_table_is_refused():
+    with pytest.raises(UserError, match='settings'):
+        fill_page('<!-- table: runs -->\n<!-- end -->', [])
+    assert set(all_tables([])) >= {'summary', 'bubil', 'settings', 'runs'}

@@ -1,0 +1,69 @@
+"""A whole task at a tiny size: run, interrupted, run again."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from mmengine.registry import init_default_scope
+
+from mmcar.datasets.converters.writing import MultiAnnotatorWriter
+from tests.test_tools.project import ROOT
+
+from ..benchmark import running
+from ..benchmark.running import Benchmark, locked
+from ..benchmark.simulated_kidney import simulate_kidney
+from ..benchmark.tasks import TASKS
+
+
+@pytest.fixture
+def kits(tmp_path, monkeypatch):
+    """A data set of few slices, in place of KiTS."""
+    writer = MultiAnnotatorWriter(tmp_path / 'data' / 'kits_simulated')
+    rng = np.random.default_rng(0)
+    for split, number in (('train', 10), ('val', 2)):
+        for i in range(number):
+            labels = np.zeros((3, 32, 32), np.uint8)
+            labels[:, 8:24, 8:24] = 1
+            labels[rng.integers(3), 10:14, 10:16] = 2
+            image = simulate_kidney(labels, rng)
+            writer.write(split, f'case{i:02d}_1', image, labels)
+    for name in ('configs', 'projects'):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.chdir(tmp_path)
+    running.held_out.cache_clear()
+    running.preload.cache_clear()
+    init_default_scope('mmseg')
+    return TASKS['kits']
+
+
+def test_a_run_is_scored_once_and_known_again(kits, tmp_path):
+    bench = Benchmark(tmp_path / 'work', 0.2, 'abc')
+    first = bench.score(kits, 'training_free', 'fields', 0, 'tune')
+    assert first['commit'] == 'abc' and first['train_seconds'] >= 0.2
+    assert 0 <= first['scores']['GED_16'] < 2
+    assert 'flood_rate_16' in first['scores']
+    again = Benchmark(tmp_path / 'work', 0.2, 'def')
+    assert again.score(kits, 'training_free', 'fields', 0, 'tune') == first
+    # The same F, another draw: no second training.
+    other = again.score(kits, 'views', 'fields', 0, 'tune')
+    assert other['trainings'] == first['trainings']
+    folder = tmp_path / 'work' / first['trainings'][0]
+    assert json.loads((folder / 'config.json').read_text())['model']
+    final = again.score(kits, 'training_free', 'fields', 1, 'final')
+    assert final['trainings'] != first['trainings']
+    assert 'GED_100' in final['scores'] and final['sample_seconds'] > 0
+
+
+def test_the_tuned_net_samples_as_f(kits, tmp_path):
+    bench = Benchmark(tmp_path / 'work', 0.2)
+    found = bench.score(kits, 'tuned', 'fields', 0, 'tune')
+    assert len(found['trainings']) == 2
+
+
+def test_another_process_is_not_waited_for(tmp_path):
+    with locked(tmp_path) as free:
+        assert free
+        with locked(tmp_path, wait=False) as second:
+            assert not second
+    assert sys.platform != 'win32'
