@@ -13,6 +13,7 @@ from ..evaluation.survey import Survey
 from ..utils.checks import at_least
 from ..utils.errors import UserError
 from ..utils.files import write_file, write_json
+from ..utils.progress import track
 from ..visualization import (
     SampleRow,
     draw_sample_grid,
@@ -24,7 +25,8 @@ from ..visualization.files import write_figure
 from ..visualization.report import Page, draw_paper_figures, render_page
 from ..visualization.report.encoding import plain
 from .model_loading import load_model, read_config
-from .report_images import Track, build_loader, collect
+from .report_images import build_loader, collect
+from .report_selection import Selection
 from .results import claim_out_dir
 
 FIGURE_DPI = 200
@@ -73,7 +75,7 @@ def build_report(
     work_dir: str | Path | None = None,
     device: str | None = None,
     cfg_options: Mapping | None = None,
-    track: Track | None = None,
+    progress: bool = False,
 ) -> ReportFiles:
     """Test a model and write a page to look at what it draws.
 
@@ -98,8 +100,7 @@ def build_report(
         work_dir: Folder with the training log; the checkpoint's by default.
         device: Where the model runs; the best there is by default.
         cfg_options: Keys of the config to override.
-        track: Shows progress: gets the images and their number, yields the
-            images.
+        progress: Show a bar.
 
     Returns:
         What was written.
@@ -129,9 +130,9 @@ def build_report(
         bounds,
         model.test_cfg['seed'],
     )
-    found = collect(
-        model, loader, metainfo, survey, max_images, max_side, track
-    )
+    images = track(loader, 'images') if progress else loader
+    selection = Selection(len(loader), max_images)
+    found = collect(model, images, metainfo, survey, selection, max_side)
     page = Page(
         title=title or _name(cfg),
         facts=_facts(cfg, checkpoint, model.test_cfg),

@@ -1,11 +1,10 @@
 """The test images of a config, predicted and scored for a report."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 from mmengine.config import Config
 from mmengine.dataset import pseudo_collate
@@ -23,14 +22,12 @@ from ..visualization.hooks import input_image, prediction_row
 from ..visualization.report import ExploredImage, pack_image
 from .image_inputs import LoadedImage
 from .inferencer import Unreadable
-from .report_selection import Selection
+from .report_selection import Selection, spread
 from .results import InferenceResult
 
 NOT_READ = (UserError, OSError, ValueError)
 """What loaders raise for a file that is no image or label."""
 GRID_ROWS = 6
-Track = Callable[[Iterable, int], Iterable]
-"""Shows the progress of an iteration over so many things."""
 
 
 @dataclass
@@ -99,26 +96,23 @@ def _only(batch: list) -> Any:
 @torch.no_grad()
 def collect(
     model: Any,
-    loader: DataLoader,
+    items: Iterable,
     metainfo: Mapping[str, Any],
     survey: Survey,
-    max_images: int,
+    selection: Selection,
     max_side: int,
-    track: Track | None = None,
 ) -> Collected:
     """Predict and score every image, and keep some to be opened.
 
     Args:
         model: A `StochasticSegmentor` in eval mode.
-        loader: From `build_loader`.
+        items: What `build_loader` gives of every image.
         metainfo: Of the data set.
         survey: Scores the images.
-        max_images: Images to keep.
+        selection: Chooses those to keep.
         max_side: See `pack_image`.
-        track: Shows progress.
     """
     found = Collected()
-    selection = Selection(len(loader), max_images)
     pack = partial(
         pack_image,
         classes=metainfo['classes'],
@@ -127,9 +121,7 @@ def collect(
         max_side=max_side,
     )
     positions: dict[int, int] = {}
-    last = len(loader) - 1
-    in_grid = set(np.linspace(0, last, GRID_ROWS).round().astype(int))
-    items = loader if track is None else track(loader, len(loader))
+    in_grid = spread(selection.total, GRID_ROWS)
     for index, item in enumerate(items):
         if isinstance(item, Unreadable):
             found.unreadable[item.name] = item.reason

@@ -8,6 +8,12 @@ from typing import Any
 import numpy as np
 
 
+def spread(total: int, number: int) -> set[int]:
+    """Positions spread evenly over a list, from its first to its last."""
+    places = np.linspace(0, max(total - 1, 0), min(number, total))
+    return {int(place) for place in places.round()}
+
+
 class Selection:
     """Some images of many: half with the worst GED, half spread evenly.
 
@@ -19,10 +25,10 @@ class Selection:
     """
 
     def __init__(self, total: int, limit: int) -> None:
-        self.limit = min(limit, total)
-        number = self.limit if self.limit == total else (self.limit + 1) // 2
-        places = np.linspace(0, max(total - 1, 0), number).round()
-        self.spread = {int(place) for place in places}
+        self.total, self.limit = total, min(limit, total)
+        everything = self.limit == total
+        number = total if everything else (self.limit + 1) // 2
+        self.spread = spread(total, number)
         self.kept: dict[int, Any] = {}
         self._worst: list[tuple[float, int, Any]] = []
 

@@ -18,13 +18,3 @@ def test_a_report_with_an_unreadable_image(tmp_path):
     assert 'Traceback' not in done.stderr
     names = {path.name for path in (tmp_path / 'out').iterdir()}
     assert names == {'r.html', 'r.csv', 'r.json'}
-
-
-def test_a_folder_that_cannot_be_written(tmp_path):
-    write_cells(tmp_path / 'data', images=1)
-    config = tmp_path / 'cells.py'
-    report_config(tmp_path).dump(config)
-    done = run(TOOL, config, '--out', config / 'r.html')
-    assert done.returncode == 2
-    assert 'no files can be written there' in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1

@@ -7,14 +7,12 @@ the config need labels.
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from mmengine.config import DictAction
 
 from mmcar import cli
 from mmcar.apis.report import build_report
-from mmcar.utils import progress
 
 
 def parse_args() -> argparse.Namespace:
@@ -75,11 +73,6 @@ def parse_args() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def track(images: Iterable, total: int) -> Iterator:
-    """Show how many images are done, and how long the others will take."""
-    return progress.track(images, 'images', total)
-
-
 def main() -> None:
     """Write the report."""
     args = parse_args()
@@ -96,7 +89,7 @@ def main() -> None:
         work_dir=args.work_dir,
         device=args.device,
         cfg_options=args.cfg_options,
-        track=track,
+        progress=True,
     )
     print(*files.lines(), sep='\n')
     for reason in files.unreadable.values():

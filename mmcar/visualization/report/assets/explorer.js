@@ -4,7 +4,7 @@ function startExplorer(report, table, onClose) {
   const stage = find('#stage');
   const state = {
     classes: report.classes, palette: report.palette, image: null, subset: [], frames: [], frame: 0,
-    mode: 'one', classId: 1, opacity: 0.45, threshold: 50, pixel: null, given: null, hypothesis: null, bin: null, showBin: true,
+    mode: 'one', classId: null, opacity: 0.45, threshold: 50, pixel: null, given: null, hypothesis: null, bin: null, showBin: true,
   };
   let timer = null, press = () => {};
 
@@ -152,7 +152,7 @@ function startExplorer(report, table, onClose) {
     play(false);
     const image = await loadImage(index);
     Object.assign(state, { image, pixel: null, given: null, hypothesis: null, frame: 0, frames: [] });
-    if (state.classId >= state.classes.length || !image.percents.has(state.classId)) state.classId = tornClass(image, state.classes);
+    if (!image.percents.has(state.classId)) state.classId = tornClass(image, state.classes);
     const modes = MODES.filter(([mode]) => mode !== 'boxplot' || image.boxplot);
     if (!modes.some(([mode]) => mode === state.mode)) state.mode = 'one';
     press = segments(find('#modes'), modes, state.mode, setMode);

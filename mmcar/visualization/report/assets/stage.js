@@ -10,7 +10,7 @@ const MODES = [
 ];
 
 function stageScale(image) {
-  return Math.max(1, Math.round(SIDE / Math.max(image.width, image.height)));
+  return Math.max(1, Math.ceil(SIDE / Math.max(image.width, image.height)));
 }
 
 function mapOf(image, frame) {
