@@ -40,7 +40,7 @@ def draw_contour_boxplot(
         axes.axis('off')
     for mask in masks:
         outline(left, mask, ENVELOPE, 0.9)
-    left.set_title(f'{name}: {len(masks)} outlines', fontsize=10)
+    left.set_title(count_outlines(masks, name), fontsize=10)
     _fill(right, box.outer_core, box.outer_union, ENVELOPE, 0.35)
     _fill(right, box.inner_core, box.inner_union, BAND, 0.55)
     for index in box.outliers:
@@ -61,6 +61,20 @@ def draw_contour_boxplot(
         borderaxespad=0.2,
     )
     return figure
+
+
+def count_outlines(masks: np.ndarray, name: str) -> str:
+    """How many outlines there are, and how many samples have none.
+
+    Args:
+        masks: (S, H, W) bool.
+        name: What is outlined.
+    """
+    empty = int((~masks.any((1, 2))).sum())
+    number = len(masks) - empty
+    outlines = f'{number} outline{"" if number == 1 else "s"}'
+    none = f', none in {empty} samples' if empty else ''
+    return f'{name}: {outlines}{none}'
 
 
 def zoom(mask: np.ndarray) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -9,6 +9,7 @@ from .overlays import display_factor
 
 HEIGHT = 3.0  # inches of a picture
 MAX_ASPECT = 2.2
+MIN_WIDTH = 1.6  # inches that a title needs
 
 
 def picture_size(image: np.ndarray) -> tuple[float, float]:
@@ -36,16 +37,17 @@ def draw_uncertainty(
     while largest and top / 2 >= largest:
         top /= 2
     width, height = picture_size(image)
+    width = max(width, MIN_WIDTH)
     columns = 1 + len(maps)
     figure = Figure(
-        (columns * (width + 0.08) + 0.75, height + 0.36), layout='constrained'
+        (columns * (width + 0.08) + 0.75, height + 0.52), layout='constrained'
     )
     axes = figure.subplots(1, columns)
     axes[0].imshow(image, interpolation=interpolation(image))
     axes[0].set_title('image', fontsize=9)
     for one, (title, values) in zip(axes[1:], maps.items(), strict=True):
         drawn = one.imshow(values, cmap='magma', vmin=0, vmax=top)
-        one.set_title(f'{title}, mean {values.mean():.3f}', fontsize=9)
+        one.set_title(f'{title}\nmean {values.mean():.3f}', fontsize=9)
     for one in axes:
         one.axis('off')
     bar = figure.colorbar(drawn, ax=list(axes), fraction=0.04, pad=0.01)

@@ -22,6 +22,14 @@ def test_contour_boxplot_names_its_parts(tmp_path):
     figure.savefig(tmp_path / 'x.png')
 
 
+def test_samples_without_an_outline_are_counted_apart():
+    masks = torch.zeros(16, 20, 30, dtype=torch.bool)
+    masks[:9, 4:10, 4:14] = True
+    box = contour_boxplot(masks)
+    figure = draw_contour_boxplot(IMAGE, masks.numpy(), box, 'cell')
+    assert 'cell: 9 outlines, none in 7 samples' in words(figure)
+
+
 def test_contour_boxplot_of_nothing():
     masks = torch.zeros(4, 20, 30, dtype=torch.bool)
     box = contour_boxplot(masks)
