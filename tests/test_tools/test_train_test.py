@@ -63,10 +63,13 @@ def test_scores_files_and_figures(trained, tmp_path):
         *(config, work_dir / 'iter_8.pth', '--work-dir', tmp_path),
         *('--eval', 'GED', 'hm-iou', 'ECE', 'mIoU', '--num-samples', 5),
         *('--out', tmp_path / 'out', '--show-dir', tmp_path / 'show'),
+        *('--cfg-options', 'model.test_cfg.support_points=20'),
     )
     assert result.returncode == 0, result.stderr
     report = json.loads((tmp_path / 'test_scores.json').read_text())
     assert report['num_samples'] == 5
+    assert report['independent_samples'] is False
+    assert 'not independent' in result.stdout
     for name in ('GED_5', 'HM-IoU_5', 'ECE', 'mIoU'):
         assert report['scores'][name] >= 0
         assert name in result.stdout

@@ -17,7 +17,7 @@ from mmcar.evaluation import FieldFit, fit_field
 from mmcar.utils.errors import UserError
 
 
-def parse_args() -> argparse.Namespace:
+def parse_args(argv: list[str] | None) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     cli.add_config_arguments(parser)
@@ -27,7 +27,7 @@ def parse_args() -> argparse.Namespace:
         help='largest distance in pixels that is looked at (default: half of '
         "the images' shorter side, at most 64)",
     )
-    return parser.parse_args()
+    return parser.parse_args(argv)
 
 
 def annotations(cfg: Config) -> Iterator[Tensor]:
@@ -60,9 +60,9 @@ def config_line(fit: FieldFit) -> str:
     return f"generator=dict(type='GumbelSampler'{arguments})"
 
 
-def main() -> None:
+def main(argv: list[str] | None = None) -> None:
     """Fit and print."""
-    args = parse_args()
+    args = parse_args(argv)
     cfg = cli.load_config(args)
     init_default_scope(cfg.get('default_scope', 'mmseg'))
     images = list(annotations(cfg))
