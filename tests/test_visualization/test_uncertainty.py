@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -30,5 +32,5 @@ def test_titles_keep_apart(size):
     boxes = [
         one.title.get_window_extent() for one in figure.axes if one.images
     ]
-    for left, right in zip(boxes, boxes[1:], strict=False):
+    for left, right in itertools.pairwise(boxes):
         assert left.x1 < right.x0
