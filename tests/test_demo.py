@@ -100,4 +100,10 @@ def test_the_notebook(tmp_path):
     for expected in ('Temperature:', 'GED_16', '00037_halo', 'ECE'):
         assert expected in said, said
     assert 'error' not in said.lower(), said
-    assert (tmp_path / 'work_dirs/notebook/out/hypotheses').is_dir()
+    pictures = [
+        output
+        for cell in notebook.cells
+        for output in cell.get('outputs', [])
+        if 'image/png' in output.get('data', {})
+    ]
+    assert len(pictures) == 4

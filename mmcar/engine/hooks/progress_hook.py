@@ -38,8 +38,8 @@ class ProgressHook(Hook):
         if runner.iter:
             source = short(str(runner._load_from))
             at = f' from iteration {runner.iter} ({source})'
-        print(f'Training {runner.max_iters} iterations{at}', end='')
-        print(f'; log: {short(log)}' if log else '', flush=True)
+        log = f'; log: {short(log)}' if log else ''
+        print(f'Training {runner.max_iters} iterations{at}{log}', flush=True)
 
     def after_train_iter(
         self, runner: Runner, batch_idx: int, **kwargs: Any
