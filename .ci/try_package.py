@@ -29,7 +29,7 @@ train_dataloader = dict(
 train_cfg = dict(
     phases=[
         dict(iters=1, train=['calibration']),
-        dict(iters=1, train=['generator', 'discriminator']),
+        dict(_base_.tuning, iters=1),
     ]
 )
 val_dataloader = val_evaluator = val_cfg = None

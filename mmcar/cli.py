@@ -120,8 +120,8 @@ def add_console_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_sampling_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the samples of a model depend on beside its weights."""
+def add_prediction_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what tools that predict without a runner have in common."""
     parser.add_argument(
         '--num-samples',
         type=int,
@@ -130,6 +130,14 @@ def add_sampling_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         '--seed', type=int, help="of the samples (default: the config's)"
+    )
+    parser.add_argument('--device', help='cpu, cuda:1, ... (default: best)')
+    parser.add_argument(
+        '--cfg-options',
+        nargs='+',
+        action=DictAction,
+        metavar='KEY=VALUE',
+        help='override settings of the config',
     )
 
 

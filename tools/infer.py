@@ -8,8 +8,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from mmengine.config import DictAction
-
 from mmcar import cli
 from mmcar.apis import StochasticInferencer
 from mmcar.apis.image_inputs import ImageInput, list_images
@@ -44,11 +42,10 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument(
         '--out-dir', required=True, metavar='DIR', help='folder of all files'
     )
-    cli.add_sampling_arguments(parser)
+    cli.add_prediction_arguments(parser)
     parser.add_argument(
         '--batch-size', type=int, default=1, help='images at once (default: 1)'
     )
-    parser.add_argument('--device', help='cpu, cuda:1, ... (default: best)')
     parser.add_argument(
         '--window',
         nargs=2,
@@ -78,13 +75,6 @@ def parse_args() -> argparse.Namespace:
         '--no-figures',
         action='store_true',
         help='only label maps and overlays, which is faster',
-    )
-    parser.add_argument(
-        '--cfg-options',
-        nargs='+',
-        action=DictAction,
-        metavar='KEY=VALUE',
-        help='override settings of the config',
     )
     cli.add_console_arguments(parser)
     return parser.parse_args()

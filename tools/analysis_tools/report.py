@@ -9,8 +9,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from mmengine.config import DictAction
-
 from mmcar import cli
 from mmcar.apis.report import build_report
 
@@ -29,7 +27,7 @@ def parse_args() -> argparse.Namespace:
         metavar='FILE',
         help='the page (default: report.html); .csv and .json stand beside it',
     )
-    cli.add_sampling_arguments(parser)
+    cli.add_prediction_arguments(parser)
     parser.add_argument(
         '--max-images',
         type=int,
@@ -60,14 +58,6 @@ def parse_args() -> argparse.Namespace:
         '--work-dir',
         metavar='DIR',
         help="folder with the training log (default: the checkpoint's)",
-    )
-    parser.add_argument('--device', help='cpu, cuda:1, ... (default: best)')
-    parser.add_argument(
-        '--cfg-options',
-        nargs='+',
-        action=DictAction,
-        metavar='KEY=VALUE',
-        help='override settings of the config',
     )
     cli.add_console_arguments(parser)
     return parser.parse_args()

@@ -86,6 +86,16 @@ class BaseBlackBox(BaseModule):
             )
 
 
+@torch.no_grad()
+def prior_of(
+    black_box: BaseBlackBox | None,
+    image: Tensor,
+    data_samples: Sequence[SegDataSample] | None = None,
+) -> Tensor | None:
+    """B's probabilities (B, K_b, H, W); None where there is no black box."""
+    return None if black_box is None else black_box(image, data_samples)
+
+
 def decisions(probs: Tensor) -> Tensor:
     """One-hot form (B, K, H, W) of probabilities; uniform ones stay."""
     classes = probs.shape[1]

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from ...utils.errors import UserError
 from ...utils.weights import load_weights
+from ..black_boxes.base import prior_of
 from ..calibration_nets.base import BaseCalibration
 from ..calibration_nets.scaling import ProbabilityScaling
 from ..parts import build_part
@@ -119,15 +120,6 @@ class CARHead(BaseModule):
             )
         return None
 
-    @torch.no_grad()
-    def predict_black_box(
-        self, image: Tensor, data_samples: Sequence | None = None
-    ) -> Tensor | None:
-        """B's probabilities (B, K_b, H, W); None without a black box."""
-        if self.black_box is None:
-            return None
-        return self.black_box(image, data_samples)
-
     def calibrate(
         self,
         image: Tensor,
@@ -148,7 +140,7 @@ class CARHead(BaseModule):
             F's log-probabilities (B, K, H, W).
         """
         if prior is None:
-            prior = self.predict_black_box(image, data_samples)
+            prior = prior_of(self.black_box, image, data_samples)
         if self.calibration is None:
             assert prior is not None  # checked when this was built
             logits = prior.clamp_min(torch.finfo(prior.dtype).tiny).log()
@@ -191,7 +183,7 @@ class CARHead(BaseModule):
             data_samples: Their data samples, where a part needs them.
             window: See :meth:`calibrate`.
         """
-        prior = self.predict_black_box(image, data_samples)
+        prior = prior_of(self.black_box, image, data_samples)
         log_probs = self.calibrate(image, data_samples, prior, window)
         features = self.generator.encode(image, log_probs)
         return CARState(log_probs, prior, features)

@@ -9,6 +9,7 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ....utils.checks import at_least
+from ...black_boxes.base import prior_of
 from ...data_preprocessor import InputNorm
 from ...noise import NormalNoise
 from ...parts import build_part
@@ -62,9 +63,7 @@ class PeerSegmentor(StochasticSegmentor):
         self, inputs: Tensor, data_samples: Sequence | None
     ) -> Tensor | None:
         """The black box's probabilities (B, K_b, H, W), if there is one."""
-        if self.black_box is None:
-            return None
-        return self.black_box(inputs, data_samples)
+        return prior_of(self.black_box, inputs, data_samples)
 
     def features(
         self,

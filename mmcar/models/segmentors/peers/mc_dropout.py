@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from ....utils.checks import at_least
 from ....utils.errors import UserError
+from ...black_boxes.base import prior_of
 from ...noise import NormalNoise
 from ..car_segmentor import CARSegmentor
 
@@ -121,7 +122,7 @@ class MCDropout(CARSegmentor):
         self, inputs: Tensor, data_samples: Sequence | None = None
     ) -> DropoutState:
         """Run the black box, if there is one."""
-        prior = self.decode_head.predict_black_box(inputs, data_samples)
+        prior = prior_of(self.decode_head.black_box, inputs, data_samples)
         return DropoutState(inputs, data_samples, prior)
 
     def noise_shape(self, size: tuple[int, int]) -> tuple[int, ...]:
