@@ -91,6 +91,36 @@ def test_what_f_is_told_by_the_black_box():
     assert cfg.model.decode_head.black_box.one_hot
 
 
+@pytest.mark.parametrize('name', [LIDC, f'{LIDC}_authors'])
+def test_lidc_is_cropped_at_the_centre(name):
+    """In every split; labels decide nothing."""
+    cfg = load(name)
+    for split in ('train', 'val', 'test'):
+        dataset = cfg[f'{split}_dataloader'].dataset
+        crops = [t for t in dataset.pipeline if 'Crop' in t.type]
+        assert crops == [dict(type='CenterCropAll', crop_size=128)]
+        assert dataset.data_root == 'data/lidc_crops'
+
+
+def test_lidc_in_the_other_split():
+    cfg = load('car_lidc_60-20-20')
+    roots = {
+        cfg[f'{split}_dataloader'].dataset.data_root
+        for split in ('train', 'val', 'test')
+    }
+    assert roots == {'data/lidc_pickle_60-20-20'}
+    assert cfg.model == load(LIDC).model
+
+
+def test_scales_and_black_box_of_our_default():
+    cfg = load(CITYSCAPES)
+    pipeline = cfg.train_dataloader.dataset.pipeline
+    (scale,) = (t for t in pipeline if t.type == 'RandomResize')
+    assert scale.scale == (512, 256)
+    assert scale.ratio_range == (0.5, 1.5)
+    assert 'deeplabv3_r50-d8' in cfg.model.decode_head.black_box.config
+
+
 def test_cityscapes_of_the_authors_code():
     cfg = load(f'{CITYSCAPES}_authors')
     train, val, test = (

@@ -104,10 +104,17 @@ def flood_measure(cfg: Config) -> list[dict]:
     return [dict(type='FloodMetric', train_dataset=dataset)]
 
 
+def only_black_box(scores: list[str] | None) -> bool:
+    """Whether nothing but the black box is scored."""
+    return bool(scores) and all(s.lower() in BLACK_BOX for s in scores)
+
+
 def apply_arguments(cfg: Config, args: argparse.Namespace) -> None:
     """Write what the arguments ask for into the config."""
     if 'test_dataloader' not in cfg:
         raise UserError(f'{args.config} has no test_dataloader.')
+    if args.num_samples is None and only_black_box(args.eval):
+        args.num_samples = 1  # nobody looks at samples
     if args.num_samples is not None:
         if args.num_samples < 1:
             raise UserError(
@@ -153,7 +160,7 @@ def load(
     """
     if checkpoint is not None:
         cli.load_checkpoint(runner, checkpoint)
-    elif scores and all(name.lower() in BLACK_BOX for name in scores):
+    elif only_black_box(scores):
         return
     elif any(p.requires_grad for p in runner.model.parameters()):
         raise UserError('This model has weights: name a checkpoint.')

@@ -12,7 +12,7 @@ from typing import Any
 from mmengine.config import Config
 from mmengine.dist import get_rank
 from mmengine.registry import DefaultScope
-from mmseg.registry import DATASETS
+from mmseg.registry import DATASETS, TRANSFORMS
 
 from ..datasets.black_box_cache import (
     FORMS,
@@ -132,8 +132,15 @@ def _plan(cfg: Config, dataset: dict, step: dict) -> CachePlan:
     built = DATASETS.build({**dataset, 'pipeline': []})
     built.full_init()
     images: dict[Path, str] = {}
+    copies = [
+        TRANSFORMS.build(step)
+        for step in dataset['pipeline']
+        if step.get('type') == 'ReadCopies'
+    ]
     for i in range(len(built)):
         record = built.get_data_info(i)
+        for step in copies:  # a missing one is told before the long part
+            step(dict(record))
         target = cache_file(folder, sample_key(record), settings['form'])
         _add_images(images, {target: record['img_path']})
     return CachePlan(

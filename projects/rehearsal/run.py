@@ -17,11 +17,17 @@ from pathlib import Path
 
 from mmcar import cli
 from mmcar.utils.errors import UserError
-from mmcar.utils.files import write_json
+from mmcar.utils.files import write_file, write_json
 from rehearsal.configs import Iterations, write_configs
-from rehearsal.report import broken_promises, cost_table, score_lines
+from rehearsal.report import (
+    broken_promises,
+    cost_table,
+    fill_page,
+    score_lines,
+)
 from rehearsal.steps import all_steps
 
+PROJECT = Path(__file__).resolve().parent
 # glibc reuses freed memory, as our own tools let it; MMSeg's do not ask.
 MEMORY = dict(MALLOC_MMAP_MAX_='0', MALLOC_TRIM_THRESHOLD_=str(2**31 - 1))
 
@@ -44,6 +50,12 @@ def parse_args() -> argparse.Namespace:
         f'{Iterations.black_box} {Iterations.calibration} '
         f'{Iterations.generator})',
     )
+    parser.add_argument(
+        '--readme',
+        action='store_true',
+        help="run nothing: keep FOLDER/record.json as the project's own, and "
+        'write its table into README.md',
+    )
     parser.add_argument('--debug', action='store_true')
     return parser.parse_args()
 
@@ -61,6 +73,16 @@ def open_record(path: Path, iterations: Iterations) -> dict:
     return record
 
 
+def write_readme(record: Path) -> None:
+    """Keep a record beside the README, and write its table into it."""
+    if not record.is_file():
+        raise UserError(f'There is no {record}: run a rehearsal first.')
+    content = json.loads(record.read_text())
+    write_json(PROJECT / 'record.json', content)
+    page = fill_page((PROJECT / 'README.md').read_text(), content)
+    write_file(PROJECT / 'README.md', page.encode())
+
+
 def stop(*_: object) -> None:
     """End as by Ctrl-C, so that no command is left behind."""
     raise KeyboardInterrupt
@@ -69,6 +91,9 @@ def stop(*_: object) -> None:
 def main() -> None:
     """Rehearse."""
     args = parse_args()
+    if args.readme:
+        write_readme(args.folder / 'record.json')
+        return
     signal.signal(signal.SIGTERM, stop)
     iterations = Iterations(*(args.iterations or ()))
     if min(asdict(iterations).values()) < 2:

@@ -228,6 +228,15 @@ def test_mistakes_are_named(streets, monkeypatch, tmp_path):
         run_tool(monkeypatch, 'cache_black_box.py', cfg, root, '--jobs', '0')
 
 
+def test_missing_copies_are_told_before_predicting(streets):
+    root, stock = streets
+    (copy,) = root.glob('12x24/gtFine/train/ulm/*_labelTrainIds.png')
+    copy.unlink()
+    with pytest.raises(FileNotFoundError, match=r'no copy of.*cityscapes24'):
+        prepare_caches(small_card(root, stock))
+    assert not files_below(root)
+
+
 def test_classes_that_do_not_fit(streets, monkeypatch, tmp_path):
     root, _ = streets
     monkeypatch.setitem(

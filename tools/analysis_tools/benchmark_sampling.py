@@ -1,6 +1,6 @@
 """16 samples of an image: ours against plain ways to draw them.
 
-``serial`` is the way of the paper's published code, written anew: a smaller
+``serial`` is the way of the authors' published code, written anew: a smaller
 network that runs as a whole for every sample. ``plain`` is our own network
 without the folded decoder, in chunks of 8 samples.
 """

@@ -1,24 +1,40 @@
 """What a rehearsal took and found, as text."""
 
+import re
+
 from mmcar import cli
 
+MARKED = re.compile(r'(<!-- table: costs -->\n).*?(<!-- end -->)', re.DOTALL)
 SAME = ('mIoU', 'aAcc', 'mAcc')
 
 
-def cost_table(record: dict) -> str:
-    """A row per step: time, memory, disk."""
-    rows = [['step', 'processor min', 'min', 'peak RSS MB', 'disk MB']]
+def cost_rows(record: dict) -> list[list[str]]:
+    """A row per step: time, memory, disk; the head first."""
+    rows = [['step', 'processor min', 'min', 'peak RSS, MB', 'disk, MB']]
     for name, entry in record['steps'].items():
         rows.append(
             [
                 name,
-                f'{entry["processor_minutes"]:.1f}',
+                f'{entry["processor_minutes"]:.2f}',
                 f'{entry["minutes"]:.1f}',
-                f'{entry["memory_mb"]:.0f}',
+                f'{entry["memory_mb"]:.0f}' if entry['memory_mb'] else '',
                 f'{entry["disk_mb"]:.1f}' if entry['disk_mb'] else '',
             ]
         )
-    return cli.format_table(rows)
+    return rows
+
+
+def cost_table(record: dict) -> str:
+    """What each step took, for the console."""
+    return cli.format_table(cost_rows(record))
+
+
+def fill_page(page: str, record: dict) -> str:
+    """Put the costs between their marks in a page of Markdown."""
+    head, *body = (f'| {" | ".join(row)} |' for row in cost_rows(record))
+    ruler = '|---' * len(cost_rows(record)[0]) + '|'
+    table = '\n'.join([head, ruler, *body])
+    return MARKED.sub(lambda m: f'{m[1]}{table}\n{m[2]}', page)
 
 
 def black_box_scores(record: dict) -> dict[str, dict[str, float]]:

@@ -10,7 +10,12 @@ from tests.test_tools.project import ROOT, run
 
 from ..rehearsal.configs import Iterations, write_configs
 from ..rehearsal.measuring import Cost
-from ..rehearsal.report import broken_promises, cost_table, score_lines
+from ..rehearsal.report import (
+    broken_promises,
+    cost_table,
+    fill_page,
+    score_lines,
+)
 from ..rehearsal.steps import (
     CARD_DIR,
     Step,
@@ -159,6 +164,14 @@ def test_promises_about_the_black_box():
         record_of()
     )
     assert '800' in cost_table(record_of()).splitlines()[2]
+
+
+def test_the_readme_has_the_table_of_the_record():
+    project = ROOT / 'projects' / 'rehearsal'
+    record = json.loads((project / 'record.json').read_text())
+    page = (project / 'README.md').read_text()
+    assert '<!-- table: costs -->' in page
+    assert fill_page(page, record) == page
 
 
 def test_a_folder_keeps_its_iterations(tmp_path):
