@@ -133,14 +133,14 @@ def _plan(cfg: Config, dataset: dict, step: dict) -> CachePlan:
     built.full_init()
     images: dict[Path, str] = {}
     copies = [
-        TRANSFORMS.build(step)
-        for step in dataset['pipeline']
-        if step.get('type') == 'ReadCopies'
+        TRANSFORMS.build(transform)
+        for transform in dataset['pipeline']
+        if transform.get('type') == 'ReadCopies'
     ]
     for i in range(len(built)):
         record = built.get_data_info(i)
-        for step in copies:  # a missing one is told before the long part
-            step(dict(record))
+        for read_copy in copies:  # a missing one is told before the long part
+            read_copy(dict(record))
         target = cache_file(folder, sample_key(record), settings['form'])
         _add_images(images, {target: record['img_path']})
     return CachePlan(
