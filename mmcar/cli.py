@@ -248,13 +248,17 @@ def enable_amp(cfg: Config) -> None:
         wrapper.setdefault('loss_scale', 'dynamic')
 
 
-def load_checkpoint(runner: Runner, checkpoint: str) -> None:
+def load_checkpoint(runner: Runner, checkpoint: str | None) -> None:
     """Load a checkpoint the runner's way; refuse that of another model.
 
     Args:
         runner: Its model gets the weights.
-        checkpoint: Path or URL.
+        checkpoint: Path or URL; None for a model that has nothing trained.
     """
+    if checkpoint is None:
+        if any(p.requires_grad for p in runner.model.parameters()):
+            raise UserError('This model has weights: name a checkpoint.')
+        return
     loaded = runner.load_checkpoint(checkpoint)
     load_weights(
         unwrap_model(runner.model),

@@ -158,12 +158,8 @@ def load(
         checkpoint: Path or URL, or None.
         scores: What will be evaluated; the black box has its own weights.
     """
-    if checkpoint is not None:
+    if checkpoint is not None or not only_black_box(scores):
         cli.load_checkpoint(runner, checkpoint)
-    elif only_black_box(scores):
-        return
-    elif any(p.requires_grad for p in runner.model.parameters()):
-        raise UserError('This model has weights: name a checkpoint.')
 
 
 def main() -> None:

@@ -6,13 +6,19 @@ from .hypotheses import draw_hypotheses
 from .overlays import overlay_labels, overlay_palette
 from .reliability import draw_reliability
 from .sample_grid import SampleRow, draw_sample_grid
-from .training_curves import draw_curves, find_logs, read_curves
+from .training_curves import (
+    changing,
+    draw_curves,
+    find_logs,
+    read_curves,
+)
 from .uncertainty import draw_uncertainty
 
 __all__ = [
     'DrawSamplesHook',
     'SampleRow',
     'SaveSamplesHook',
+    'changing',
     'draw_contour_boxplot',
     'draw_curves',
     'draw_hypotheses',

@@ -48,6 +48,15 @@ def read_curves(*paths: str | Path) -> Curves:
     }
 
 
+def changing(curves: Curves) -> Curves:
+    """The curves that show anything: of more than one value."""
+    return {
+        name: (steps, values)
+        for name, (steps, values) in curves.items()
+        if len(set(values)) > 1
+    }
+
+
 def draw_curves(curves: Curves, columns: int = 3) -> Figure:
     """Draw each curve into a panel of its own.
 
@@ -59,11 +68,7 @@ def draw_curves(curves: Curves, columns: int = 3) -> Figure:
     Returns:
         The figure.
     """
-    curves = {
-        name: (steps, values)
-        for name, (steps, values) in curves.items()
-        if len(set(values)) > 1
-    }
+    curves = changing(curves)
     if not curves:
         raise UserError('No curves to draw: the log holds no changing value.')
     rows = -(-len(curves) // columns)

@@ -13,6 +13,7 @@ import torch
 
 from tests.test_compat import MakesFile
 from tests.test_tools.project import ROOT, run, write_config
+from tests.toys import toy_config
 
 TRAIN = ROOT / 'tools' / 'train.py'
 TEST = ROOT / 'tools' / 'test.py'
@@ -91,6 +92,37 @@ def test_figures(trained, tmp_path):
         path = tmp_path / 'work' / 'figures' / f'{name}.png'
         assert path.is_file()
         assert str(path) in result.stdout
+
+
+def test_figures_of_a_model_without_weights(tmp_path):
+    """No checkpoint is needed, and a log of a training is not there."""
+    head = dict(
+        type='CARHead',
+        num_classes=2,
+        calibration=dict(type='KnownDistribution'),
+        generator=dict(type='GumbelSampler'),
+    )
+    test_cfg = dict(num_samples=3)
+    config = write_config(
+        tmp_path,
+        model=toy_config(
+            decode_head=head, discriminator=None, test_cfg=test_cfg
+        ),
+    )
+    tool = ROOT / 'tools' / 'analysis_tools' / 'figures.py'
+    work_dir = tmp_path / 'work'
+    result = run(tool, config, '--images', 2, '--work-dir', work_dir)
+    assert result.returncode == 0, result.stderr
+    drawn = sorted(path.name for path in (work_dir / 'figures').iterdir())
+    assert drawn == ['reliability.png', 'samples.png']
+    assert 'No training curves' in result.stdout
+
+
+def test_figures_need_the_weights_of_a_model_that_has_some(trained):
+    config, _ = trained
+    result = run(ROOT / 'tools' / 'analysis_tools' / 'figures.py', config)
+    assert result.returncode == 2
+    assert 'name a checkpoint' in result.stderr
 
 
 def test_resume_goes_on(trained, tmp_path):

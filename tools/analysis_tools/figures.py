@@ -1,7 +1,7 @@
 """Draw a tested model: samples, reliability diagram, training curves.
 
-Writes samples.png, reliability.png and, if the work dir holds a training
-log, training.png.
+Writes samples.png, reliability.png and, if the work dir holds a log of a
+training, training.png.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from mmcar.evaluation import CalibrationBins, CalibrationMetric
 from mmcar.utils.progress import track
 from mmcar.visualization import (
     SampleRow,
+    changing,
     draw_curves,
     draw_reliability,
     draw_sample_grid,
@@ -34,7 +35,7 @@ def parse_args() -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     cli.add_config_arguments(parser)
-    parser.add_argument('checkpoint', help='checkpoint file')
+    cli.add_checkpoint_argument(parser)
     parser.add_argument(
         '--out', metavar='DIR', help='folder (default: WORK_DIR/figures)'
     )
@@ -102,9 +103,10 @@ def main() -> None:
             bins.confidence, bins.accuracy, bins.count, title='Calibration net'
         ),
     }
-    curves = read_curves(*logs)
-    if curves:
+    if curves := changing(read_curves(*logs)):
         figures['training'] = draw_curves(curves)
+    else:
+        print(f'No training curves: {cfg.work_dir} has no log of a training.')
     for name, figure in figures.items():
         figure.savefig(out / f'{name}.png', dpi=110)
         print(out / f'{name}.png')
