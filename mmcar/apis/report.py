@@ -23,7 +23,7 @@ from ..visualization import (
 )
 from ..visualization.files import write_figure
 from ..visualization.report import Page, draw_paper_figures, render_page
-from ..visualization.report.encoding import plain
+from ..visualization.report.encoding import file_size, plain
 from .model_loading import load_model, read_config
 from .report_images import build_loader, collect
 from .report_selection import Selection
@@ -53,7 +53,7 @@ class ReportFiles(NamedTuple):
 
     def lines(self) -> Iterator[str]:
         """Say what was written, and how large the page is."""
-        yield f'{self.html}: {self.html.stat().st_size / 1e6:.1f} MB'
+        yield f'{self.html}: {file_size(self.html.stat().st_size)}'
         yield f'{self.csv}, {self.json}'
         if self.figures:
             number = len(self.figures)
@@ -185,8 +185,10 @@ def _facts(
 ) -> dict[str, str]:
     """What was tested, in short."""
     dataset = cfg.test_dataloader.dataset
+    # A page may be sent to others: its folder's name says enough.
+    folder = Path(dataset.get('data_root') or dataset.type).resolve()
     return {
-        'data set': str(dataset.get('data_root') or dataset.type),
+        'data set': folder.name,
         'checkpoint': Path(checkpoint).name if checkpoint else 'none needed',
         'samples per image': str(drawing['num_samples']),
         'seed': str(drawing['seed']),

@@ -13,7 +13,7 @@ def test_a_report_with_an_unreadable_image(tmp_path):
     report_config(tmp_path).dump(config)
     done = run(TOOL, config, '--out', tmp_path / 'out' / 'r.html')
     assert done.returncode == 1, done.stderr
-    assert 'out/r.html: 0.1 MB' in done.stdout
+    assert 'out/r.html: 1' in done.stdout and ' kB' in done.stdout
     assert 'report.py: unreadable:' in done.stderr and '2.png' in done.stderr
     assert 'Traceback' not in done.stderr
     names = {path.name for path in (tmp_path / 'out').iterdir()}

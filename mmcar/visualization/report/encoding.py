@@ -85,3 +85,10 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def file_size(number: int) -> str:
+    """A number of bytes as people read it."""
+    if number < 1_000_000:
+        return f'{number / 1e3:.0f} kB'
+    return f'{number / 1e6:.1f} MB'

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...version import __version__
 from ..training_curves import Curves
-from .encoding import plain
+from .encoding import file_size, plain
 
 ASSETS = Path(__file__).parent / 'assets'
 TEMPLATE = 'page.html'
@@ -108,7 +108,7 @@ def render_page(page: Page) -> str:
             for name, value in page.summary['scores'].items()
             if name.endswith('left_out') and value
         },
-        megabytes=sum(len(str(x)) for x in page.explored.values()) / 1e6,
+        size=file_size(sum(len(str(x)) for x in page.explored.values())),
         data=plain(data),
         images={i: plain(one) for i, one in page.explored.items()},
         style=read_asset('style.css'),

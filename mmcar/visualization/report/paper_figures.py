@@ -91,7 +91,8 @@ def draw_perspective(tables: Sequence[Mapping[str, Any]]) -> Figure:
         colours = [BLUE if name == 'this model' else GREY for name in names]
         bars = axes.barh(names, values, color=colours)
         axes.bar_label(bars, fmt='%.3f', padding=3, fontsize=8)
-        axes.margins(x=0.18)
+        axes.margins(x=0.25)
+        axes.spines[['top', 'right']].set_visible(False)
         axes.invert_yaxis()
         axes.set_title(table['title'], fontsize=10)
         axes.tick_params(labelsize=8)

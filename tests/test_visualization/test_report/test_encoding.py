@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 
 from mmcar.visualization.report.encoding import (
+    file_size,
     pack_bytes,
     pack_maps,
     pack_picture,
@@ -72,3 +73,8 @@ def test_json_has_no_nan():
     value = dict(a=[float('nan'), np.float32(1.5)], b=(np.inf, 'x', None, 3))
     text = json.dumps(plain(value), allow_nan=False)
     assert json.loads(text) == {'a': [None, 1.5], 'b': [None, 'x', None, 3]}
+
+
+def test_file_sizes():
+    assert file_size(45_210) == '45 kB'
+    assert file_size(12_345_678) == '12.3 MB'

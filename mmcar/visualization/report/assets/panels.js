@@ -84,8 +84,9 @@ function fillGiven(state, onForget) {
       ` samples have ${name} here, so there is nothing to show. ${reason} `, forget);
     return;
   }
+  const then = holds.length === total ? 'Nothing changes by that.' : 'The row of maps shows these alone.';
   words.replaceChildren(make('strong', { id: 'given-share' }, `${holds.length} of ${total}`),
-    ` samples (${percent(holds.length / total)}) have ${name} here. The row of maps shows these alone. `, forget);
+    ` samples (${percent(holds.length / total)}) have ${name} here. ${then} `, forget);
   pictures.hidden = false;
   const all = meanColours(image.samples, image.pixels, state.palette, 0.8);
   const given = meanColours(holds.map((i) => image.samples[i]), image.pixels, state.palette, 0.8);
