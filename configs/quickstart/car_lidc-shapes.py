@@ -21,11 +21,11 @@ test_pipeline = [*_base_.load_all, crop, _base_.pack]
 train_dataloader = dict(batch_size=8, dataset=dict(pipeline=train_pipeline))
 val_dataloader = dict(dataset=dict(pipeline=test_pipeline))
 test_dataloader = dict(dataset=dict(pipeline=test_pipeline, indices=200))
-param_scheduler = dict(calibration=dict(end=1000), generator=dict(end=1400))
+param_scheduler = dict(calibration=dict(end=1000), generator=dict(end=1300))
 train_cfg = dict(
     phases=[
         dict(iters=1000, train=['calibration']),
-        dict(_base_.tuning, iters=400),
+        dict(_base_.tuning, iters=300),
     ],
     val_interval=_base_.never,
 )

@@ -57,7 +57,7 @@ def check_probs(probs: Tensor) -> None:
             'probs: expected a non-empty shape (K, H, W), got '
             f'{tuple(probs.shape)}'
         )
-    low, high = probs.min().item(), probs.max().item()
+    low, high = (bound.item() for bound in probs.aminmax())
     if math.isnan(low):
         raise UserError('probs: expected probabilities in [0, 1], found NaN')
     if low < -1e-5 or high > 1 + 1e-5:

@@ -114,13 +114,16 @@ def _count(a: Tensor | np.ndarray, b: Tensor | np.ndarray) -> Tensor:
     return torch.from_numpy(counts)
 
 
+def _small(maps: Tensor, num_classes: int) -> Tensor:
+    """Maps as bytes if ids fit: they were checked, masked ones may wrap."""
+    return maps.to(torch.uint8) if num_classes <= 256 else maps
+
+
 def _flatten(
     maps: Tensor, valid: Tensor, num_classes: int
 ) -> tuple[Tensor, Tensor]:
     """Flatten to (N, P); masks that are all the same become one row."""
-    if num_classes <= 256:  # ids were checked; masked ones may wrap around
-        maps = maps.to(torch.uint8)
-    valid = valid.flatten(1)
+    maps, valid = _small(maps, num_classes), valid.flatten(1)
     if (valid == valid[:1]).all():
         valid = valid[:1]
     return maps.flatten(1).contiguous(), valid.contiguous()
@@ -212,7 +215,7 @@ def joint_class_ious(
     """
     labels, valid, ids, k = _check_labels(samples, labels, **options)
     seen = valid.any(0).expand(len(samples), -1, -1)
-    maps = torch.cat([samples, labels])
+    maps = torch.cat([_small(m, k) for m in (samples, labels)])
     valid = torch.cat([seen, valid])
     return class_ious(maps, maps, valid, valid, ids, k)
 

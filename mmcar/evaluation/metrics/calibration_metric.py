@@ -25,6 +25,9 @@ from .fields import (
 )
 from .image_metric import ImageMetric
 
+BLOCK = 2**15
+"""Pixels whose probabilities a CPU works on at once."""
+
 
 def _sample_mean(data_sample: dict, num_classes: int) -> Tensor | None:
     """Mean of the samples' probabilities (K, H, W), or of their maps."""
@@ -94,8 +97,7 @@ class CalibrationMetric(ImageMetric):
             base = base_label_of(data_sample).to(logits.device)
             labels, weights = flip_observations(base, flips)
             mask = _agreement(data_sample, base)
-        # a log-probability is its own logit, so plain logits work as well
-        probs = {'': logits.softmax(0)}
+        probs = {'': logits}
         mean = _sample_mean(data_sample, len(logits))
         if mean is not None:
             probs['_samples'] = mean
@@ -106,23 +108,49 @@ class CalibrationMetric(ImageMetric):
             ),
         }
         for source, p in probs.items():
-            bins = CalibrationBins(self.num_bins, self.ignore_index)
-            bins.update(p, labels, weights)
-            scores = score_sums(
-                p, labels, weights=weights, ignore_index=self.ignore_index
-            )
-            result[f'bins{source}'] = bins.sums
-            result[f'scores{source}'] = torch.stack(scores).cpu()
+            result |= self._sums(source, p, labels, weights)
             if flips:
                 where = None if source else mask
                 result[f'offsets{source}'] = flip_probability_sums(
-                    p,
+                    p if source else p.softmax(0),
                     base,
                     flips=flips,
                     mask=where,
                     ignore_index=self.ignore_index,
                 ).cpu()
         return result
+
+    def _sums(
+        self,
+        source: str,
+        probs: Tensor,
+        labels: Tensor,
+        weights: Tensor | None,
+    ) -> dict[str, Tensor]:
+        """What is added up of F's logits or the sample mean (K, H, W).
+
+        Rows that fit the cache together take half the time of the whole.
+        """
+        bins = CalibrationBins(self.num_bins, self.ignore_index)
+        scores = torch.zeros(3, dtype=torch.float64)
+        height, width = probs.shape[1:]
+        step = max(BLOCK // width, 1) if probs.device.type == 'cpu' else height
+        for top in range(0, height, step):
+            rows = (..., slice(top, top + step), slice(None))
+            part = probs[rows]
+            if not source:
+                # a log-probability is its own logit: plain ones work as well
+                part = part.softmax(0)
+            own = None if weights is None else weights[rows]
+            bins.update(part, labels[rows], own)
+            sums = score_sums(
+                part,
+                labels[rows],
+                weights=own,
+                ignore_index=self.ignore_index,
+            )
+            scores += torch.stack(sums).cpu()
+        return {f'bins{source}': bins.sums, f'scores{source}': scores}
 
     def compute_metrics(self, results: list[dict]) -> dict[str, float]:
         """Add up the images' sums and turn them into scores."""
