@@ -8,11 +8,13 @@ need no data and writes docs/benchmarks.md.
 import argparse
 from pathlib import Path
 
+import benchmark_costs
 import benchmark_data
 import benchmark_memory
 import benchmark_metrics
 import benchmark_sampling
 import benchmark_scaling
+import benchmark_test
 import benchmark_training
 import torch
 from benchmark_timing import machine
@@ -20,11 +22,13 @@ from benchmark_timing import machine
 from mmcar.utils.files import write_file, write_json
 
 SUBCOMMANDS = {
+    'costs': benchmark_costs,
     'data': benchmark_data,
     'memory': benchmark_memory,
     'metrics': benchmark_metrics,
     'sampling': benchmark_sampling,
     'scaling': benchmark_scaling,
+    'test': benchmark_test,
     'training': benchmark_training,
 }
 PAGE = Path(__file__).parents[2] / 'docs/benchmarks.md'

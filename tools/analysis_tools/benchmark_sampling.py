@@ -2,19 +2,28 @@
 
 ``serial`` is the way of the authors' published code, written anew: a smaller
 network that runs as a whole for every sample. ``plain`` is our own network
-without the folded decoder, in chunks of 8 samples.
+without the folded decoder, in chunks of 8 samples. ``argmax of all sums``
+draws one sample and is scaled to 16. ``whole prediction`` is all that a test
+does beside the network: samples, their mean, decision and log-probabilities;
+the forward pass of DeepLabV3 with ResNet-50 is timed once.
 """
 
 import argparse
+from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from benchmark_timing import compare
+from benchmark_timing import compare, processor_seconds
+from mmengine.config import Config
+from mmengine.registry import init_default_scope
+from mmengine.utils import get_installed_path
+from mmseg.registry import MODELS
 from torch import Tensor, nn
 
-from mmcar.models import GumbelSampler, RefinementUNet
+from mmcar.models import GumbelSampler, RefinementUNet, StochasticSegmentor
 
 SAMPLES = 16
+BN = dict(type='BN', requires_grad=True)
 CASES = (
     ('LIDC 128x128, 2 classes', 2, (128, 128)),
     ('Cityscapes24 256x512, 24 classes', 24, (256, 512)),
@@ -107,28 +116,94 @@ def unet_rows(
     return compare(case, versions, repeats)
 
 
+class GivenProbabilities(StochasticSegmentor):
+    """The training-free sampler on a log F that is there already."""
+
+    def __init__(self, log_probs: Tensor, sampler: GumbelSampler) -> None:
+        super().__init__(log_probs.shape[1])
+        self.given = log_probs
+        self.sampler = sampler
+
+    def encode(self, inputs: Tensor, data_samples: object = None) -> Tensor:
+        """Log F."""
+        return self.given
+
+    def log_probs(self, state: Tensor) -> Tensor:
+        """Log F."""
+        return state
+
+    def noise_shape(self, size: tuple[int, int]) -> tuple[int]:
+        """One vector per sample."""
+        return (self.sampler.noise_size,)
+
+    def sample(self, state: Tensor, z: Tensor) -> Tensor:
+        """One-hot maps."""
+        return self.sampler.sample(state, z)
+
+    def sample_labels(self, state: Tensor, z: Tensor) -> Tensor:
+        """Label maps."""
+        return self.sampler.sample_labels(state, z)
+
+    @property
+    def one_hot(self) -> bool:
+        """Always."""
+        return True
+
+    def networks(self) -> dict:
+        """None."""
+        return {}
+
+    def losses(self, name: str, batch: object) -> dict:
+        """None."""
+        return {}
+
+
+def deeplab_seconds(image: Tensor) -> float:
+    """Processor seconds of DeepLabV3 with ResNet-50 on an image."""
+    init_default_scope('mmseg')
+    folder = Path(get_installed_path('mmseg')) / '.mim/configs/_base_'
+    cfg = Config.fromfile(folder / 'models/deeplabv3_r50-d8.py').model
+    cfg.pretrained = cfg.auxiliary_head = None
+    cfg.backbone.norm_cfg = cfg.decode_head.norm_cfg = BN
+    model = MODELS.build(cfg).eval()
+    return processor_seconds(lambda: model(image, mode='tensor'))
+
+
 @torch.no_grad()
 def free_rows(size: tuple[int, int], repeats: int) -> list[dict]:
     """Time the training-free sampler."""
     classes = 19
-    _, log_probs = inputs(classes, size)
+    image, log_probs = inputs(classes, size)
     rows = []
     for length in (None, 32.0):
         sampler = GumbelSampler(classes, correlation_length=length)
         z = torch.randn(SAMPLES, 1, sampler.noise_size)
+        model = GivenProbabilities(log_probs, sampler)
 
         def ours(sampler: GumbelSampler = sampler, z: Tensor = z) -> None:
             sampler.sample_labels(log_probs, z)
 
         def plain(sampler: GumbelSampler = sampler, z: Tensor = z) -> None:
-            for noise in z.split(1):
-                sampler.decode(log_probs, noise).argmax(dim=2)
+            sampler.decode(log_probs, z[:1]).argmax(dim=2)
+
+        def predict(model: GivenProbabilities = model) -> None:
+            model.predict(image)
 
         kind = 'one number per class' if length is None else 'fields'
         case = f'training-free {size[0]}x{size[1]}, 19 classes, {kind}'
-        versions = {'ours': ours, 'argmax of all sums': plain}
-        rows += compare(case, versions, repeats)
-    return rows
+        versions = {
+            'ours': ours,
+            'whole prediction': predict,
+            'argmax of all sums': plain,
+        }
+        parts = {'argmax of all sums': SAMPLES}
+        rows += compare(case, versions, repeats, parts)
+    seconds = deeplab_seconds(image)
+    times = seconds / rows[0]['seconds']
+    case = f'DeepLabV3-R50, {size[0]}x{size[1]}'
+    print(f'  {case:44}{"forward pass":34}{seconds:9.3f} s{times:8.2f} x')
+    row = dict(version='forward pass', seconds=seconds, times_ours=times)
+    return [*rows, dict(case=case, **row)]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

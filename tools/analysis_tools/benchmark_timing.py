@@ -9,6 +9,13 @@ from pathlib import Path
 import torch
 
 
+def processor_seconds(call: Callable[[], object]) -> float:
+    """Processor seconds of one call."""
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
 def alternate(
     versions: dict[str, Callable[[], object]], repeats: int
 ) -> dict[str, float]:
@@ -19,15 +26,17 @@ def alternate(
     seconds: dict[str, list[float]] = {name: [] for name in versions}
     for turn in range(repeats + 1):
         for name, call in versions.items():
-            start = time.process_time()
-            call()
+            own = processor_seconds(call)
             if turn:
-                seconds[name].append(time.process_time() - start)
+                seconds[name].append(own)
     return {name: statistics.median(s) for name, s in seconds.items()}
 
 
 def compare(
-    case: str, versions: dict[str, Callable[[], object]], repeats: int
+    case: str,
+    versions: dict[str, Callable[[], object]],
+    repeats: int,
+    parts: dict[str, int] | None = None,
 ) -> list[dict]:
     """Rows of a table: each version's time, and as a multiple of the first.
 
@@ -35,8 +44,11 @@ def compare(
         case: What is measured.
         versions: Calls by name, ours first.
         repeats: Turns.
+        parts: Versions that do one of so many equal parts of the work.
     """
     seconds = alternate(versions, repeats)
+    for name, number in (parts or {}).items():
+        seconds[name] *= number
     ours = next(iter(seconds.values()))
     rows = []
     for version, own in seconds.items():

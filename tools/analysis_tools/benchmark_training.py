@@ -1,48 +1,118 @@
-"""A step of the generator: ours against a plain loop over samples.
+"""Steps of training: ours against plain ways to make them.
 
-Both have the same networks, losses and optimiser. The loop runs the whole
-generator once per sample, as code without a shared encoder does.
+``channels first`` is the same step with PyTorch's usual order of numbers in
+memory, ``loop over samples`` runs the whole generator once per sample, as
+code without a shared encoder does, and ``denormals kept`` takes a plain
+softmax at temperature 0.05 of samples from a sharp F.
 """
 
 import argparse
+from collections.abc import Callable
+from unittest import mock
 
 import torch
 from benchmark_sampling import inputs
 from benchmark_timing import compare
 from torch import Tensor
 
-from mmcar.models import DCGANDiscriminator, RefinementUNet
+from mmcar.models import (
+    ConvCalibration,
+    DCGANDiscriminator,
+    RefinementUNet,
+    memory_format,
+)
+from mmcar.models.generators import base
 from mmcar.models.losses.calibration import calibration_loss
 
 SAMPLES = 20
+RECIPE = dict(
+    norm_cfg=None,
+    dropout=0.0,
+    film='residual',
+    upsample='resize',
+    gumbel=dict(correlation_length=None),
+    temperature=0.05,
+    base_channels=16,
+)
 
 
-def step_versions(size: tuple[int, int], batch: int) -> dict:
-    """Calls that make one step each, by version."""
+def channels_first(step: Callable[[], None]) -> Callable[[], None]:
+    """The same step in the usual order of memory."""
+
+    def call() -> None:
+        with mock.patch.object(memory_format, 'CHANNELS_LAST', ()):
+            step()
+
+    return call
+
+
+def generator_step(
+    batch: int,
+    samples: int,
+    size: tuple[int, int],
+    sharpness: float = 1.0,
+    last: bool = True,
+    **generator: object,
+) -> tuple[Callable[[], None], Callable[[], None]]:
+    """Calls that make a step of G: all samples at once, or one by one."""
+    torch.manual_seed(0)
     image, log_probs = inputs(2, size)
     image = image.repeat(batch, 1, 1, 1)
+    log_probs = (sharpness * log_probs).log_softmax(1)
     log_probs = log_probs.repeat(batch, 1, 1, 1)
-    generator = RefinementUNet(2)
+    network = RefinementUNet(2, **generator)
     judge = DCGANDiscriminator(2, base_channels=16).requires_grad_(False)
-    optimizer = torch.optim.Adam(generator.parameters(), lr=1e-5)
-    z = torch.randn(SAMPLES, batch, generator.noise_size)
+    if last:
+        for net in (network, judge):
+            memory_format.lay_out_weights(net)
+    optimizer = torch.optim.Adam(network.parameters(), lr=1e-5)
+    z = torch.randn(samples, batch, network.noise_size)
 
-    def update(samples: Tensor) -> None:
-        logits = judge(image, samples.flatten(0, 1))
-        loss = calibration_loss(samples.mean(0), log_probs.exp())
+    def update(drawn: Tensor) -> None:
+        logits = judge(image, drawn.flatten(0, 1))
+        loss = calibration_loss(drawn.mean(0), log_probs.exp())
         loss = 5 * loss + 10 * torch.nn.functional.softplus(-logits).mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
 
-    def ours() -> None:
-        update(generator(image, log_probs, z).results)
+    def together() -> None:
+        update(network(image, log_probs, z).results)
 
     def loop() -> None:
-        samples = [generator(image, log_probs, one[None]).results for one in z]
-        update(torch.cat(samples))
+        drawn = [network(image, log_probs, one[None]).results for one in z]
+        update(torch.cat(drawn))
 
-    return {'ours': ours, 'loop over samples': loop}
+    return together, loop
+
+
+def keep_denormals(step: Callable[[], None]) -> Callable[[], None]:
+    """The same step with a plain softmax of the samples' logits."""
+
+    def call() -> None:
+        with mock.patch.object(base, 'bounded_softmax', torch.softmax):
+            step()
+
+    return call
+
+
+def calibration_step(
+    batch: int, size: tuple[int, int], last: bool
+) -> Callable[[], None]:
+    """A call that makes a step of F on top of a black box."""
+    torch.manual_seed(0)
+    net = ConvCalibration(num_classes=24)
+    if last:
+        memory_format.lay_out_weights(net)
+    optimizer = torch.optim.Adam(net.parameters(), lr=1e-5)
+    image = torch.randn(batch, 3, *size)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        net(image).log_softmax(1).mean().backward()
+        optimizer.step()
+
+    return step
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,6 +123,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> list[dict]:
     """Measure; print and return the rows."""
-    side = args.side
-    case = f'step of G, {side}x{side}, batch 1, {SAMPLES} samples'
-    return compare(case, step_versions((side, side), 1), args.repeats)
+    size = args.side, args.side
+    half = args.side // 2, args.side // 2
+    shape = f'{args.side}x{args.side}'
+    ours, loop = generator_step(1, SAMPLES, size)
+    first, _ = generator_step(1, SAMPLES, size, last=False)
+    rows = compare(
+        f'step of G, {shape}, batch 1, {SAMPLES} samples',
+        {
+            'ours': ours,
+            'channels first': channels_first(first),
+            'loop over samples': loop,
+        },
+        args.repeats,
+    )
+    sharp, _ = generator_step(8, 8, half, 10.0, **RECIPE)
+    plain, _ = generator_step(8, 8, half, 10.0, last=False, **RECIPE)
+    rows += compare(
+        f'step of our G on a sharp F, {half[0]}x{half[1]}, batch 8, 8 samples',
+        {
+            'ours': sharp,
+            'denormals kept': keep_denormals(sharp),
+            'denormals kept, channels first': channels_first(
+                keep_denormals(plain)
+            ),
+        },
+        args.repeats,
+    )
+    rows += compare(
+        f'step of F on a black box, {shape}, batch 2',
+        {
+            'ours': calibration_step(2, size, True),
+            'channels first': channels_first(calibration_step(2, size, False)),
+        },
+        args.repeats,
+    )
+    return rows
