@@ -18,11 +18,15 @@ def fast_layout(maps: Tensor) -> Tensor:
     return maps.contiguous(memory_format=torch.channels_last)
 
 
+@torch.no_grad()
 def lay_out_weights(network: nn.Module) -> None:
     """Bring a network's convolutions into that order; values do not change."""
     for weight in network.parameters():
-        if weight.dim() == 4 and weight.device.type in CHANNELS_LAST:
+        if weight.dim() != 4 or weight.device.type not in CHANNELS_LAST:
+            continue
+        last = torch.empty_like(weight, memory_format=torch.channels_last)
+        # Strides decide, also of 1x1 kernels, whose numbers stay in place:
+        # DDP wants those of the gradients.
+        if weight.stride() != last.stride():
             # The data only: optimisers hold the parameter itself.
-            weight.data = weight.data.contiguous(
-                memory_format=torch.channels_last
-            )
+            weight.data = last.copy_(weight)

@@ -88,7 +88,7 @@ def test_two_ranks_equal_one_process_on_the_joint_batch(folders):
     one, two = (weights(folder) for folder in folders)
     assert one.keys() == two.keys()
     for key in one:
-        torch.testing.assert_close(one[key], two[key], rtol=0, atol=1e-5)
+        torch.testing.assert_close(one[key], two[key], rtol=0, atol=1e-4)
 
 
 def test_checkpoints_do_not_depend_on_the_number_of_processes(folders):

@@ -40,7 +40,7 @@ def test_sampling_and_memory_have_a_row_per_version(load):
     options = argparse.Namespace(repeats=1, shrink=4)
     with torch.no_grad():
         rows = load('benchmark_sampling').run(options)
-    assert len(rows) == 2 * 3 + 2 * 2
+    assert len(rows) == 2 * 3 + 2 * 3 + 1
     assert all(row['seconds'] > 0 for row in rows)
     rows = load('benchmark_memory').run(options)
     assert [row['version'] for row in rows].count('ours') == 2
@@ -53,21 +53,53 @@ def test_sampling_and_memory_have_a_row_per_version(load):
 def test_training_versions_make_steps(load):
     options = argparse.Namespace(repeats=1, side=32)
     rows = load('benchmark_training').run(options)
-    assert [row['version'] for row in rows] == ['ours', 'loop over samples']
+    assert [row['version'] for row in rows].count('ours') == 3
+    assert len(rows) == 3 + 3 + 2
+
+
+def test_test_has_a_row_per_metric(load):
+    options = argparse.Namespace(repeats=1, shrink=8)
+    rows = load('benchmark_test').run(options)
+    for case in {row['case'] for row in rows}:
+        own = {r['part']: r['seconds'] for r in rows if r['case'] == case}
+        own.pop('F and G, for comparison', None)
+        total = own.pop('all')
+        assert total == pytest.approx(sum(own.values()))
+        assert len(own) == 4
+
+
+def test_costs_are_those_of_the_layers(load):
+    costs = load('benchmark_costs')
+    rows = costs.phase_rows('LIDC', costs.CONFIGS / 'car_lidc.py')
+    one, four = rows[0], rows[1]
+    assert (one['gpus'], four['gpus']) == (1, 4)
+    assert one['hours'] == pytest.approx(4 * four['hours'])
+    assert one['activations_gb'] == pytest.approx(4 * four['activations_gb'])
+    assert one['sent_mb'] == 0
+    model, _ = costs.build(costs.CONFIGS / 'car_lidc.py')
+    weights = sum(
+        p.numel() for p in model.networks()['calibration'].parameters()
+    )
+    assert four['sent_mb'] == pytest.approx(1.5 * 4 * weights / 2**20)
+    # A convolution's backward pass takes twice its forward pass.
+    inputs, _ = costs.one_image(model)
+    with torch.no_grad(), costs.FlopCounterMode(display=False) as counter:
+        model.networks()['calibration'](inputs)
+    forward = 32 * counter.get_total_flops() / 1e12
+    assert 2.5 < one['tflop_per_iteration'] / forward < 3.01
 
 
 def test_the_page_and_the_file_hold_all_rows(load, monkeypatch, tmp_path):
     tool = load('benchmark')
     rows = [dict(case='c', version='v', seconds=0.12345, times_ours=1.0)]
-    for module in tool.SUBCOMMANDS.values():
-        monkeypatch.setattr(module, 'run', lambda args: rows)
+    monkeypatch.setattr(tool, 'run_apart', lambda name, repeats: rows)
     page, file = tmp_path / 'page.md', tmp_path / 'rows.json'
     arguments = ['benchmark.py', 'all', '--out', str(page)]
     monkeypatch.setattr('sys.argv', [*arguments, '--json', str(file)])
     threads = torch.get_num_threads()
     tool.main()
     torch.set_num_threads(threads)
-    assert page.read_text().count('| c | v | 0.123 | 1 |') == 5
+    assert page.read_text().count('| c | v | 0.123 | 1 |') == 7
     written = json.loads(file.read_text())
     assert written['tables']['sampling'] == rows
     assert written['machine']['torch'] == torch.__version__

@@ -2,10 +2,14 @@
 
 Each subcommand is a module beside this file with ``add_arguments(parser)``
 and ``run(args) -> list[dict]``, the rows of its table. ``all`` runs those that
-need no data and writes docs/benchmarks.md.
+need no data, each in a process of its own, and writes docs/benchmarks.md.
 """
 
 import argparse
+import json
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import benchmark_costs
@@ -31,6 +35,7 @@ SUBCOMMANDS = {
     'test': benchmark_test,
     'training': benchmark_training,
 }
+REPEATED = ('sampling', 'scaling', 'test', 'training')
 PAGE = Path(__file__).parents[2] / 'docs/benchmarks.md'
 
 
@@ -76,27 +81,37 @@ def parse_args() -> argparse.Namespace:
     everything.add_argument(
         '--out', type=Path, default=PAGE, help='the page to write'
     )
-    args = parser.parse_args()
-    args.own = {
-        name: parser.parse_args([name])
-        for name in SUBCOMMANDS
-        if args.command == 'all' and name != 'data'
-    }
-    return args
+    everything.add_argument(
+        '--repeats', type=int, help='turns of every comparison'
+    )
+    return parser.parse_args()
+
+
+def run_apart(name: str, repeats: int | None) -> list[dict]:
+    """The rows of a subcommand that runs in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / 'rows.json'
+        command = [sys.executable, __file__, name, '--json', file]
+        if repeats and name in REPEATED:
+            command += ['--repeats', repeats]
+        subprocess.run([*map(str, command)], check=True)
+        return json.loads(file.read_text())['tables'][name]
 
 
 def main() -> None:
     """Run a subcommand, print its rows, write them to a file if asked."""
     args = parse_args()
-    if args.command != 'data':
+    if args.command != 'data':  # which trains as its users do
         torch.set_num_threads(1)
-    own = args.own or {args.command: args}
     tables = {}
-    for name, options in own.items():
-        print(name)
-        tables[name] = SUBCOMMANDS[name].run(options)
     if args.command == 'all':
+        for name in SUBCOMMANDS:
+            if name != 'data':
+                tables[name] = run_apart(name, args.repeats)
         write_file(args.out, page(tables).encode())
+    else:
+        print(args.command, flush=True)
+        tables[args.command] = SUBCOMMANDS[args.command].run(args)
     if args.json:
         write_json(args.json, dict(machine=machine(), tables=tables))
 

@@ -1,21 +1,37 @@
-"""How sampling time grows with samples, pixels and classes.
+"""How time grows with samples, pixels, classes, annotators and ranks.
 
 The exponent is the slope of a line through logarithms of size and time: 1
-where cost is proportional.
+where cost is proportional. Of ranks it is that of the processor seconds of
+one rank's step, each with an image of its own: 0 where two ranks on two free
+cores are twice as fast as one, 0.23 where they are 1.7 times as fast.
 """
 
 import argparse
 import math
+import multiprocessing
+import os
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 
 import numpy as np
 import torch
+import torch.distributed as dist
 from benchmark_sampling import inputs
-from benchmark_timing import alternate
+from benchmark_timing import alternate, processor_seconds
+from torch.nn.parallel import DistributedDataParallel
 
+from mmcar.evaluation import generalized_energy_distance
 from mmcar.models import GumbelSampler, RefinementUNet
+from mmcar.models.memory_format import lay_out_weights
 
 BASE = dict(samples=8, side=128, classes=8)
 STEPS = dict(samples=(8, 16, 32), side=(128, 256, 512), classes=(8, 16, 32))
+SCORE_BASE = dict(samples=16, annotators=4, side=256)
+SCORE_STEPS = dict(
+    samples=(16, 32, 64), annotators=(4, 16, 64), side=(256, 512, 1024)
+)
 
 
 @torch.no_grad()
@@ -33,33 +49,83 @@ def draw(kind: type, samples: int, side: int, classes: int) -> object:
     return call
 
 
+def score(samples: int, annotators: int, side: int) -> Callable[[], object]:
+    """A call that takes the GED of so many samples and labels."""
+    maps = torch.randint(2, (samples + annotators, side, side))
+    maps = maps.to(torch.uint8)
+    return lambda: generalized_energy_distance(
+        maps[:samples], maps[samples:], num_classes=2, classes=(1,)
+    )
+
+
+def step_seconds(rank: int, ranks: int, steps: int, file: str) -> float:
+    """Median processor seconds of a rank's step of G."""
+    torch.set_num_threads(1)
+    os.environ['GLOO_SOCKET_IFNAME'] = 'lo'
+    dist.init_process_group(
+        'gloo', init_method=f'file://{file}', rank=rank, world_size=ranks
+    )
+    torch.manual_seed(0)
+    image, log_probs = inputs(2, (64, 64))
+    generator = RefinementUNet(2, norm_cfg=None)
+    lay_out_weights(generator)
+    network = DistributedDataParallel(generator)
+    z = torch.randn(20, 1, network.module.noise_size)
+
+    def step() -> None:
+        network(image, log_probs, z).results.square().mean().backward()
+
+    step()
+    seconds = sorted(processor_seconds(step) for _ in range(steps))
+    dist.destroy_process_group()
+    return seconds[steps // 2]
+
+
+def ranks_row(steps: int) -> dict:
+    """Compare a step of one rank with that of two."""
+    seconds = []
+    for ranks in (1, 2):
+        context = multiprocessing.get_context('spawn')
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            ProcessPoolExecutor(ranks, context) as pool,
+        ):
+            file = os.path.join(folder, 'store')
+            calls = [
+                pool.submit(step_seconds, rank, ranks, steps, file)
+                for rank in range(ranks)
+            ]
+            seconds.append(max(call.result() for call in calls))
+    return row('step of G under DDP, ranks (gloo)', [1, 2], seconds)
+
+
+def row(case: str, sizes: list[int], seconds: list[float]) -> dict:
+    """Fit the exponent, and print it."""
+    slope = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+    assert math.isfinite(slope)
+    print(f'  {case:44} exponent {slope:.2f}')
+    return dict(case=case, sizes=sizes, seconds=seconds, exponent=slope)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the subcommand."""
     parser.add_argument('--repeats', type=int, default=3)
 
 
 def run(args: argparse.Namespace) -> list[dict]:
-    """Fit an exponent per sampler and quantity; print and return them."""
+    """Fit an exponent per quantity; print and return them."""
     rows = []
-    for kind in (GumbelSampler, RefinementUNet):
-        for key, values in STEPS.items():
-            calls = {
-                str(value): draw(kind, **{**BASE, key: value})
-                for value in values
-            }
+
+    def measure(name: str, make: Callable, base: dict, steps: dict) -> None:
+        for key, values in steps.items():
+            calls = {str(v): make(**{**base, key: v}) for v in values}
             seconds = list(alternate(calls, args.repeats).values())
             # Pixels grow with the square of the side.
             sizes = [v**2 if key == 'side' else v for v in values]
-            slope = np.polyfit(np.log(sizes), np.log(seconds), 1)[0]
             quantity = 'pixels' if key == 'side' else key
-            rows.append(
-                dict(
-                    case=f'{kind.__name__}, {quantity}',
-                    sizes=sizes,
-                    seconds=seconds,
-                    exponent=float(slope),
-                )
-            )
-            assert math.isfinite(slope)
-            print(f'  {rows[-1]["case"]:44} exponent {slope:.2f}')
-    return rows
+            rows.append(row(f'{name}, {quantity}', sizes, seconds))
+
+    for kind in (GumbelSampler, RefinementUNet):
+        measure(kind.__name__, partial(draw, kind), BASE, STEPS)
+    measure('GED', score, SCORE_BASE, SCORE_STEPS)
+    return [*rows, ranks_row(args.repeats)]
