@@ -1,9 +1,10 @@
 """A model that samples as an ONNX graph, with its noise as an input."""
 
+import io
 import math
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -174,17 +175,32 @@ def export_onnx(
         warnings.catch_warnings(),
     ):
         warnings.simplefilter('ignore')  # of branches that a trace fixes
-        torch.onnx.export(
-            sampler,
-            (image, noise),
-            str(path),
-            input_names=list(INPUTS),
-            output_names=list(OUTPUTS),
-            dynamic_axes=_AXES,
-            opset_version=OPSET,
-            dynamo=False,
-        )
+        _trace(sampler, (image, noise), path)
     return sampler
+
+
+def _trace(
+    sampler: OnnxSampler, example: tuple[Tensor, Tensor], path: Path
+) -> None:
+    """Write the graph, or say which operator it lacks."""
+    try:
+        with redirect_stdout(io.StringIO()):  # torch prints graphs that fail
+            torch.onnx.export(
+                sampler,
+                example,
+                str(path),
+                input_names=list(INPUTS),
+                output_names=list(OUTPUTS),
+                dynamic_axes=_AXES,
+                opset_version=OPSET,
+                dynamo=False,
+            )
+    except torch.onnx.errors.OnnxExporterError as error:
+        reason = str(error).partition('\n')[0]
+        raise UserError(
+            f'this model has a layer that ONNX cannot express: {reason}. '
+            'Leave that layer out, or replace it.'
+        ) from error
 
 
 def agreement(

@@ -113,6 +113,44 @@ def test_a_unet_of_mmseg_keeps_its_size_free(name, tmp_path):
         assert torch.equal(labels, own.long()), 'what the model itself draws'
 
 
+@pytest.mark.parametrize(
+    'sizes', [((32, 32), (48, 48)), ((32, 48), (64, 16))], ids=str
+)
+def test_a_net_that_averages_views(sizes, tmp_path):
+    """As in the quickstart: a tuned sampler with a floor."""
+    pytest.importorskip('onnx', reason='needs requirements/deploy.txt')
+    runtime = pytest.importorskip(
+        'onnxruntime', reason='needs requirements/deploy.txt'
+    )
+    net = {**UNET_F, 'symmetric': True}
+    sampler = dict(type='TunedSampler', net=net, floor=0.05)
+    head = {**HEAD, 'calibration': net, 'generator': sampler}
+    model = toy_model(decode_head=head, discriminator=None)
+    for part in (model.decode_head.calibration, model.decode_head.generator):
+        for name, weight in part.named_parameters():
+            if 'conv_seg.weight' in name:
+                weight.data.normal_()
+    path = tmp_path / 'model.onnx'
+    exported = export_onnx(model, path, sizes[0])
+    session = runtime.InferenceSession(str(path))
+    torch.manual_seed(0)
+    for size in sizes:
+        image = torch.rand(2, 3, *size) * 255
+        noise = torch.randn(4, 2, *model.noise_shape(size))
+        assert agreement(exported, session, image, noise) >= 0.999
+
+
+def test_a_layer_without_an_operator_is_named(tmp_path, capsys):
+    pytest.importorskip('onnx', reason='needs requirements/deploy.txt')
+    model = toy_model(discriminator=None)
+    net = model.decode_head.calibration
+    usual = net.predict_logits
+    net.predict_logits = lambda x: usual(x).rot90(4, (2, 3))
+    with pytest.raises(UserError, match=r"cannot express: .*aten::rot90'"):
+        export_onnx(model, tmp_path / 'model.onnx', (16, 16))
+    assert 'graph' not in capsys.readouterr().out
+
+
 def test_upsampling_is_put_back(tmp_path):
     head = {**HEAD, 'calibration': UNET_F}
     model = toy_model(decode_head=head, discriminator=None)

@@ -142,12 +142,19 @@ class BaseCalibration(BaseModule):
         square = x.shape[2] == x.shape[3]
         views = []
         for turns in range(0, 4, 1 if square else 2):
-            turned = x.rot90(turns, (2, 3))
-            for axes in ((), (3,)):
-                logits = self._logits(turned.flip(axes))
-                log_probs = logits.log_softmax(1).flip(axes)
-                views.append(log_probs.rot90(-turns, (2, 3)))
+            turned = turn(x, turns)
+            for mirrored in (False, True):
+                view = turned.flip((3,)) if mirrored else turned
+                log_probs = self._logits(view).log_softmax(1)
+                log_probs = log_probs.flip((3,)) if mirrored else log_probs
+                views.append(turn(log_probs, -turns))
         return torch.stack(views).logsumexp(0) - math.log(len(views))
+
+
+def turn(x: Tensor, quarters: int) -> Tensor:
+    """What ``rot90`` does to (B, C, H, W), by operators that ONNX has."""
+    half = x.flip((2, 3)) if quarters % 4 >= 2 else x
+    return half.flip((3,)).transpose(2, 3) if quarters % 2 else half
 
 
 class ConvNetCalibration(BaseCalibration):
