@@ -48,7 +48,7 @@ def draw_reliability(
     upper.set_title(f'{title}: ECE {100 * ece:.2f} %', fontsize=10)
     upper.legend(frameon=False, loc='upper left')
     lower.bar(confidence, share, width=0.05, color='C0')
-    least = 10 ** np.floor(np.log10(share.min()))
+    least = min(10 ** np.floor(np.log10(share.min())), 0.1)
     lower.set(xlabel='confidence', ylabel='share', yscale='log')
     lower.set(ylim=(least, 1), yticks=sorted({least, 1}))
     lower.minorticks_off()

@@ -1,8 +1,10 @@
 import json
 
+import numpy as np
 import pytest
 
 from mmcar.visualization import draw_curves, find_logs, read_curves
+from mmcar.visualization.training_curves import changing
 
 
 def write_log(folder, entries, tail=''):
@@ -43,3 +45,9 @@ def test_no_curves(tmp_path):
     assert find_logs(tmp_path) == []
     with pytest.raises(ValueError, match='No curves'):
         draw_curves(read_curves())
+
+
+def test_only_changing_curves_are_kept():
+    steps = np.array([1, 2])
+    kept = changing(dict(a=(steps, [3, 3]), b=(steps, [3, 4])))
+    assert list(kept) == ['b']
