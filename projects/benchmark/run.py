@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 from benchmark.methods import METHODS
-from benchmark.page import write_page
+from benchmark.page import SEEDS, write_page
 from benchmark.running import Benchmark, log
 from benchmark.tasks import TASKS, Task
 from mmengine.registry import init_default_scope
@@ -26,7 +26,6 @@ from mmcar.utils.files import write_json
 
 PROJECT = Path(__file__).resolve().parent
 ROOT = PROJECT.parents[1]
-SEEDS = 3
 BUDGET = 15.0
 Run = tuple[str, str, int]
 """Method, setting and seed."""

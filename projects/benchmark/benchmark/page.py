@@ -15,6 +15,7 @@ from .methods import METHODS
 from .tasks import TASKS, Task
 
 MARKED = re.compile(r'(<!-- table: (.+?) -->\n).*?(<!-- end -->)', re.DOTALL)
+SEEDS = 3  # of a finished row
 SMALLER_IS_BETTER = ('GED_16', 'flip_error')
 
 
@@ -180,6 +181,12 @@ def summary(records: Sequence[dict]) -> str:
             continue
         found = [verdict(rows, key) for key in ('GED_16', task.second)]
         text = ' '.join(sentence for _, sentence in found)
+        fewest = min(len(row.runs) for row in rows)
+        if len(rows) < len(METHODS) or fewest < SEEDS:
+            text += (
+                f' *Not finished: {len(rows)} of {len(METHODS)} methods, at '
+                f'least {fewest} of {SEEDS} seeds.*'
+            )
         if all(wins for wins, _ in found):
             won.append(f'- **{task.title}: ours wins.** {text}')
         else:

@@ -88,6 +88,7 @@ def test_what_is_not_won_comes_first():
     first, second, *rest = summary(records).splitlines()
     assert 'KiTS' in first and 'does not win' in first
     assert 'BU-BIL' in second and 'ours wins' in second
+    assert 'Not finished: 2 of 9 methods, at least 3 of 3 seeds' in second
     assert all('did not run' in line for line in rest) and len(rest) == 2
 
 
