@@ -151,7 +151,7 @@ def test_tool_prints_and_saves(tmp_path, monkeypatch, capsys):
     tool.main()
     printed = capsys.readouterr()
     assert 'perfect sampler' in printed.out and 'GED_2' in printed.out
-    assert 'ETA' in printed.err
+    assert 'images 2/2' in printed.err
     saved = json.loads(out.read_text())
     assert saved['images'] == 2
     # one label per image: a perfect sampler and argmax are both right

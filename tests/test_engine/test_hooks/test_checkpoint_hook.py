@@ -174,7 +174,8 @@ def test_two_trainings_cannot_share_a_work_dir(tmp_path):
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as other:
-        other.stdout.readline()
+        while other.stdout.readline().strip() != b'1':
+            pass  # the forks greet on import
         with pytest.raises(ValueError, match='in use by another'):
             train(tmp_path)
         other.kill()

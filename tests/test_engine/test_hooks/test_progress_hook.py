@@ -29,7 +29,8 @@ def project(tmp_path_factory):
 def test_one_line_per_stage(project):
     result, _, work_dir = project
     log = next(work_dir.glob('*/*.log'))
-    assert result.stdout == f'Training 8 iterations; log: {log}\n'
+    said = result.stdout.replace('Could not import OneDL\n', '')  # a fork
+    assert said == f'Training 8 iterations; log: {log}\n'
     lines = result.stderr.splitlines()
     time = r'0:\d\d:\d\d'
     for line, expected in zip(
