@@ -78,7 +78,7 @@ class TestRequirements:
 
     def test_everything_is_pinned(self):
         pins = declared('constraints')
-        for name in ('runtime', 'tests', 'docs', 'deploy'):
+        for name in ('runtime', 'tests', 'docs', 'deploy', 'notebook'):
             assert declared(name) <= pins, name
 
     def test_pre_commit_uses_the_pinned_ruff(self):
