@@ -12,6 +12,7 @@ from mmcar.utils.errors import UserError
 def results_for(tmp_path, size=(4, 6)):
     return {
         'img_path': str(tmp_path / 'images/train/x.png'),
+        'sample_key': 'train/x.png',
         'ori_shape': size,
         'img_shape': size,
         'img': np.zeros((*size, 3), np.uint8),
