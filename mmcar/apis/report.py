@@ -30,6 +30,10 @@ from .report_selection import Selection
 from .results import claim_out_dir
 
 FIGURE_DPI = 200
+DEPENDENT = (
+    'not independent (Sobol noise or support points): scores do not compare '
+    'with those of independent samples'
+)
 
 
 class ReportFiles(NamedTuple):
@@ -135,7 +139,7 @@ def build_report(
     found = collect(model, images, metainfo, survey, selection, max_side)
     page = Page(
         title=title or _name(cfg),
-        facts=_facts(cfg, checkpoint, model.test_cfg),
+        facts=_facts(cfg, checkpoint, model),
         num_samples=survey.num_samples,
         classes=classes,
         palette=overlay_palette(len(classes), metainfo.get('palette')),
@@ -181,7 +185,7 @@ def _name(cfg: Config) -> str:
 
 
 def _facts(
-    cfg: Config, checkpoint: str | Path | None, drawing: Mapping
+    cfg: Config, checkpoint: str | Path | None, model: Any
 ) -> dict[str, str]:
     """What was tested, in short."""
     dataset = cfg.test_dataloader.dataset
@@ -190,8 +194,9 @@ def _facts(
     return {
         'data set': folder.name,
         'checkpoint': Path(checkpoint).name if checkpoint else 'none needed',
-        'samples per image': str(drawing['num_samples']),
-        'seed': str(drawing['seed']),
+        'samples per image': str(model.test_cfg['num_samples']),
+        'draws': 'independent' if model.draws_independently else DEPENDENT,
+        'seed': str(model.test_cfg['seed']),
     }
 
 

@@ -65,6 +65,24 @@ def test_samples_are_those_of_the_inferencer(cells):
     assert (drawn != more).any()
 
 
+def test_draws_that_are_not_independent_are_told(cells):
+    cfg, folder = cells
+    for noise, words in (
+        ('NormalNoise', 'independent'),
+        ('SobolNoise', 'not independent'),
+    ):
+        files = build_report(
+            cfg,
+            out=folder / 'noise.html',
+            cfg_options={'model.noise': dict(type=noise)},
+            max_images=0,
+            bounds=False,
+        )
+        facts = json.loads(files.json.read_text())['facts']
+        assert facts['draws'].startswith(words)
+        assert facts['draws'] in read_page(files.html).text
+
+
 def test_images_beyond_the_limit_keep_their_figures(cells):
     cfg, folder = cells
     files = build_report(cfg, out=folder / 'two.html', max_images=2)
