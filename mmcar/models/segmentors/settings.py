@@ -27,6 +27,7 @@ CFG_HINTS: dict[str, Any] = dict(
     crop_size=int | Sequence[int] | None,
     stride=int | Sequence[int] | None,
     compile=bool,
+    support_points=int | None,
     soft_labels=bool,
     calibration_in_train_mode=bool,
 )

@@ -81,7 +81,7 @@ def test_f_while_g_learns(moving):
             'CalibrationLoss.ignore_index=0, but decode_head.ignore_index=255',
         ),
         (dict(test_cfg=dict(mode='slide')), "mode='slide'"),
-        (dict(test_cfg=dict(samples=3)), "unknown keys \\['samples'\\]"),
+        (dict(test_cfg=dict(samples=3)), "samples is unknown.*'num_samples'"),
         (dict(pretrained='x.pth'), 'model.pretrained'),
         (
             dict(discriminator=dict(type='DCGANDiscriminator', num_classes=3)),

@@ -16,7 +16,7 @@ def test_windows_become_pairs():
 @pytest.mark.parametrize(
     ('cfg', 'words'),
     [
-        (dict(sead=1), r"unknown keys \['sead'\]"),
+        (dict(sead=1), "sead is unknown.*'seed'"),
         (dict(num_samples=0), 'test_cfg.num_samples=0'),
         (dict(samples_per_chunk=0), 'test_cfg.samples_per_chunk=0'),
         (dict(mode='tiles'), 'test_cfg.mode'),
