@@ -28,7 +28,7 @@ include_patterns = [
     'docs/**',
     'configs/*/README.md',
     'demo/README.md',
-    'projects/*/README.md',
+    'projects/*/*.md',
 ]
 myst_heading_anchors = 4
 
