@@ -1,12 +1,14 @@
 """Shared fixtures: the registry scope and the place of real data."""
 
 import os
+import random
 from pathlib import Path
 
 # One thread, also in processes that tests start: sums are the same everywhere.
 os.environ.setdefault('OMP_NUM_THREADS', '1')
 
 import hypothesis
+import numpy as np
 import pytest
 import torch
 from mmengine.registry import DefaultScope, init_default_scope
@@ -19,7 +21,12 @@ hypothesis.settings.register_profile('shared', deadline=None)
 hypothesis.settings.load_profile('shared')
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    # A test must not depend on which ones ran before it.
+    torch.manual_seed(0)
+    np.random.seed(0)
+    random.seed(0)
     if item.get_closest_marker('gpu') and not torch.cuda.is_available():
         pytest.skip('no GPU here')
 
