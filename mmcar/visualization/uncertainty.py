@@ -37,10 +37,12 @@ def draw_uncertainty(
     while largest and top / 2 >= largest:
         top /= 2
     width, height = picture_size(image)
+    # Compressed, narrow pictures would not leave their titles room.
+    layout = 'compressed' if width >= MIN_WIDTH else 'constrained'
     width = max(width, MIN_WIDTH)
     columns = 1 + len(maps)
     figure = Figure(
-        (columns * (width + 0.08) + 0.75, height + 0.52), layout='constrained'
+        (columns * (width + 0.08) + 0.75, height + 0.52), layout=layout
     )
     axes = figure.subplots(1, columns)
     axes[0].imshow(image, interpolation=interpolation(image))

@@ -34,3 +34,4 @@ def test_titles_keep_apart(size):
     ]
     for left, right in itertools.pairwise(boxes):
         assert left.x1 < right.x0
+    assert max(box.y1 for box in boxes) <= figure.bbox.y1  # not cut off
