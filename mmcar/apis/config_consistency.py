@@ -9,6 +9,7 @@ from mmseg.registry import MODELS
 from ..models.segmentors import StochasticSegmentor
 from ..models.segmentors.settings import TEST_CFG
 from ..utils.errors import UserError
+from .config_leftovers import check_leftovers
 from .config_parts import LOADERS, Part, parts_of, setting_of
 from .config_running import check_running
 from .config_values import check_values
@@ -28,6 +29,7 @@ def check_consistency(cfg: Config) -> None:
     parts = list(parts_of(cfg))
     check_values(parts)
     check_running(cfg, parts)
+    check_leftovers(cfg, parts)
     _check_class_numbers(cfg, parts)
     _check_ignore_index(cfg, parts)
     _check_sample_numbers(cfg, parts)

@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Any
 
 from mmengine.config import Config
+from mmengine.evaluator import Evaluator
 from mmengine.runner import Runner
 
 from ..utils.errors import UserError
@@ -36,7 +37,7 @@ STAGES = {
     'load_or_resume': 'load_from or resume',
     '_init_model_weights': 'init_cfg of the model',
 }
-RUNNER = Runner.__module__
+RUNNER = (Runner.__module__, Evaluator.__module__)
 PACKAGE = __name__.split('.')[0]
 EVALUATORS = ('val_evaluator', 'test_evaluator')
 LIBRARIES = ('torch', 'mmcv', 'mmengine', 'mmseg')
@@ -76,7 +77,8 @@ def naming_keys(cfg: Config, section: str | None = None) -> Iterator[None]:
         if part is not None:
             kind = _name(part.kind or part.cfg.get('type'))
             path = f'{part.path} ({kind})' if kind else part.path
-        if not is_mistake(error, frames) and not _handles_data(part):
+        mistake = is_mistake(error, frames) or _names_setting(error, part)
+        if not mistake and not _is_foreign(part):
             _note(error, f'It happened at {path or "the config"}.')
             raise
         text = _describe(error)
@@ -108,7 +110,7 @@ def is_mistake(error: Exception, frames: Sequence[FrameType]) -> bool:
         return True
     for frame in frames:
         module = frame.f_globals.get('__name__', '')
-        if frame.f_code.co_name == 'build_from_cfg' or module == RUNNER:
+        if frame.f_code.co_name == 'build_from_cfg' or module in RUNNER:
             return True
         if _package(frame) == PACKAGE:
             return False
@@ -156,15 +158,29 @@ def _frames(error: Exception) -> Iterator[FrameType]:
     return reversed(frames)
 
 
-def _handles_data(part: Part | None) -> bool:
+def _is_foreign(part: Part | None) -> bool:
     """Whether a part is a transform or metric of another package.
 
-    What it cannot do with the user's images and labels is no bug of ours.
+    What it cannot do with the user's images and labels is no bug of ours. Nor
+    is a net of MMSeg's parts that do not fit each other.
     """
     if part is None or part.kind is None:
         return False
-    foreign = part.kind.__module__.split('.')[0] != PACKAGE
-    return foreign and part.section in (*LOADERS, *EVALUATORS)
+    package = part.kind.__module__.split('.')[0]
+    if part.section == 'model':
+        return package in LIBRARIES
+    return package != PACKAGE and part.section in (*LOADERS, *EVALUATORS)
+
+
+def _names_setting(error: Exception, part: Part | None) -> bool:
+    """Whether a dict of settings has one that its receiver does not know."""
+    found = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+    if part is None or found is None or not isinstance(error, TypeError):
+        return False
+    return any(
+        isinstance(value, Mapping) and found[1] in value
+        for value in part.cfg.values()
+    )
 
 
 def _find(

@@ -18,7 +18,7 @@ from mmseg.registry import DATASETS, MODELS, OPTIM_WRAPPERS
 from ..datasets import MultiAnnotatorDataset
 from ..utils.errors import UserError
 from ..utils.hints import fits, misfit, nearest
-from .config_parts import LOADERS, Part, parts_of
+from .config_parts import LOADERS, Part, parts_of, value_at
 from .known_keys import (
     ALWAYS,
     CLIP_KEYS,
@@ -91,21 +91,12 @@ def check_sections(cfg: Config) -> None:
 def check_plain(cfg: Config) -> None:
     """Refuse values of another type where no class is built."""
     for path, (known, is_open) in PLAIN_DICTS.items():
-        _check_plain_dict(path, _at(cfg, path), known, is_open)
+        _check_plain_dict(path, value_at(cfg, path), known, is_open)
     for path, hint in {**RUNNER_HINTS, **PLAIN_VALUES}.items():
-        value = _at(cfg, path)
+        value = value_at(cfg, path)
         strict = path in PLAIN_VALUES or hint in (str, str | None, bool)
         if value is not None and not fits(value, hint, strict):
             raise UserError(misfit(path, value, hint, strict))
-
-
-def _at(cfg: Config, path: str) -> Any:
-    """The value at a dotted path; None where there is none."""
-    first, *others = path.split('.')
-    value = cfg.get(first)
-    for key in others:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
 
 
 def check_part(part: Part) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mmengine.config import Config
 from mmengine.registry import FUNCTIONS, Registry
 from mmseg import registry as registries
 
@@ -139,3 +140,12 @@ def setting_of(part: Part, name: str) -> Any:
     if not isinstance(kind, type) or name not in arguments_of(kind).names:
         return None
     return default_of(kind, name)
+
+
+def value_at(cfg: Config | Mapping, path: str) -> Any:
+    """The value at a dotted path; None where there is none."""
+    first, *others = path.split('.')
+    value = cfg.get(first)
+    for key in others:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value

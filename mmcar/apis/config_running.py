@@ -13,6 +13,7 @@ from mmengine.runner import (
     ValLoop,
 )
 
+from ..engine import AlternatingTrainLoop
 from ..utils.errors import UserError
 from .config_parts import Part, setting_of
 
@@ -48,6 +49,7 @@ def check_running(cfg: Config, parts: Sequence[Part]) -> None:
         _check_loop(part)
         if part.section == SCHEDULER:
             _check_span(part)
+            _check_phase(part, parts)
         if by_iterations:
             _check_epochs(part)
     hooks = cfg.get('default_hooks') or {}
@@ -93,13 +95,17 @@ def _counts_iterations(parts: Sequence[Part]) -> bool:
 
 def _check_epochs(part: Part) -> None:
     """Refuse what waits for epochs in a training without any."""
-    if part.section not in ('default_hooks', 'custom_hooks', SCHEDULER):
+    if part.path == 'log_processor':
+        by_epoch = part.cfg.get('by_epoch')
+    elif part.section in ('default_hooks', 'custom_hooks', SCHEDULER):
+        by_epoch = setting_of(part, 'by_epoch')
+    else:
         return
     # `AlternatingTrainLoop` counts from a phase by iterations.
     in_phase = part.cfg.get('begin') == 'phase' and 'by_epoch' not in part.cfg
     if in_phase or part.cfg.get('convert_to_iter_based'):
         return
-    if setting_of(part, 'by_epoch') is True:
+    if by_epoch is True:
         raise UserError(
             f'{part.path}.by_epoch is True, here or by default, but this '
             'training counts iterations and has no epochs: set '
@@ -117,6 +123,20 @@ def _check_span(part: Part) -> None:
             f'{part.path}.end is missing: {kind.__name__} changes from begin '
             'to end, and without one it never gets anywhere.'
         )
+
+
+def _check_phase(part: Part, parts: Sequence[Part]) -> None:
+    """Refuse to count from a phase in a training that has none."""
+    for loop in parts:
+        kind = loop.kind if loop.path == 'train_cfg' else None
+        if part.cfg.get('begin') != 'phase' or not isinstance(kind, type):
+            continue
+        if not issubclass(kind, AlternatingTrainLoop):
+            raise UserError(
+                f"{part.path}.begin='phase', but {kind.__name__} of train_cfg "
+                'has no phases: set begin to a number, or use '
+                'AlternatingTrainLoop.'
+            )
 
 
 def _check_stepping(hook: Any) -> None:

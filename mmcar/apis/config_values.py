@@ -44,6 +44,8 @@ def _check_value(part: Part, key: str, path: str, value: Any) -> None:
         _check_std(path, value)
     if (part.path, key) == ('default_hooks.checkpoint', 'rule'):
         _check_rule(path, value)
+    if (part.path, key) == ('visualizer', 'alpha') and _is_number(value):
+        _check_share(path, value)
     if key == 'priority' and part.section.endswith('_hooks'):
         _check_priority(path, value)
     never = value == 0 if key == 'interval' else _below_one(value)
@@ -61,6 +63,11 @@ def _check_not_negative(key: str, path: str, value: Any) -> None:
         _is_number(number) and number < 0 for number in numbers
     ):
         raise UserError(f'{path}={value}: expected no negative number.')
+
+
+def _check_share(path: str, value: float) -> None:
+    if not 0 <= value <= 1:
+        raise UserError(f'{path}={value}: expected a number from 0 to 1.')
 
 
 def _check_priority(path: str, value: Any) -> None:

@@ -23,6 +23,7 @@ from .rehearsal import (
     check_batch,
     check_best,
     check_images,
+    check_normalization,
     phases_of,
     predict_once,
     score_once,
@@ -99,6 +100,8 @@ class Trial(RehearsalHook):
         )
         self.lines.append('Data')
         batch = self._load('train', loop.dataloader)
+        with naming_keys(self.cfg, 'model.data_preprocessor'):
+            check_normalization(model, batch)
         phases = []
         for key, iterations, optims in phases_of(runner):
             with naming_keys(self.cfg, key):

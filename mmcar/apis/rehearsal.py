@@ -28,12 +28,14 @@ from ..datasets.image_files import refuse_deep
 from ..engine import PhaseTimerHook, Schedule, unwrap_model
 from ..engine.black_box_cache import find_datasets
 from ..engine.resumable_data import ResumableDataLoader
+from ..evaluation.metrics.names import better
 from ..structures import refuse_shared_keys
 from ..utils.errors import UserError
 from .config_errors import naming_keys
 
 STOCK_LOADER = 'LoadImageFromFile'
 LOOKED_AT = 16  # images; check_dataset.py looks at all
+FAR = 100.0  # deviations from the mean; no image has such values
 IMAGES = 2  # of a batch: batch norm needs more than one
 
 
@@ -218,12 +220,24 @@ def check_best(runner: Runner, scores: list[str]) -> None:
     for hook in runner.hooks:
         key, wanted = _score_of(hook)
         names = [wanted] if isinstance(wanted, str) else wanted or ()
+        for name, rule in zip(names, _rules_of(hook), strict=False):
+            if None not in (rule, better(name)) and rule != better(name):
+                raise UserError(
+                    f'{key}={name!r} with rule={rule!r} would take the worst '
+                    f'for the best: set rule={better(name)!r}.'
+                )
         for name in names:
             if name not in (*scores, 'auto'):
                 raise UserError(
                     f'{key}={name!r}: val_evaluator reports '
                     f'{", ".join(scores)}.'
                 )
+
+
+def _rules_of(hook: Hook) -> list[str | None]:
+    """What a hook takes for better, by score."""
+    rules = getattr(hook, 'rules', None) or [getattr(hook, 'rule', None)]
+    return list(rules)
 
 
 def _score_of(hook: Hook) -> tuple[str, Any]:
@@ -251,6 +265,22 @@ def check_batch(split: str, batch: Any) -> None:
         )
 
 
+def check_normalization(model: nn.Module, batch: Any) -> None:
+    """Refuse a deviation for images of 0..1 where others arrive."""
+    preprocessor = getattr(model, 'data_preprocessor', None)
+    deviation = getattr(preprocessor, 'std', None)
+    if not isinstance(deviation, Tensor) or deviation.min() >= 1:
+        return
+    largest = max(float(image.abs().max()) for image in batch['inputs'])
+    if largest / float(deviation.min()) > FAR:
+        raise UserError(
+            'model.data_preprocessor.std='
+            f'{[round(x, 4) for x in deviation.flatten().tolist()]}, but '
+            f'images have values up to {largest:g}: give mean and std in the '
+            'units of the images.'
+        )
+
+
 class RehearsalHook(Hook):
     """Tries everything that a training will do, just before it begins.
 
@@ -275,6 +305,8 @@ class RehearsalHook(Hook):
         with naming_keys(self.cfg, 'train_dataloader'):
             batch = few_images(runner.train_loop.dataloader, IMAGES)
             check_batch('train', batch)
+        with naming_keys(self.cfg, 'model.data_preprocessor'):
+            check_normalization(model, batch)
         for key, _, optims in phases_of(runner):
             batch = few_images(runner.train_loop.dataloader, IMAGES)
             with naming_keys(self.cfg, key):

@@ -3,9 +3,11 @@
 import collections.abc
 import difflib
 import numbers
+import os
 import types
 import typing
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,6 +57,8 @@ def fits(value: Any, hint: Any, strict: bool = True) -> bool:
         return isinstance(value, Mapping) and _entries_fit(value, inner)
     if base in _SEQUENCES:
         return _elements_fit(value, base, inner, strict)
+    if base in (Path, os.PathLike):
+        return isinstance(value, (str, os.PathLike))
     if base in _NEVER_TEXT:
         return not isinstance(value, str)
     return base not in (None, type(None))

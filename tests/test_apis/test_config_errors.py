@@ -82,3 +82,32 @@ def test_a_key_is_named_once():
 def test_what_the_machine_lacks_passes():
     with pytest.raises(PermissionError), naming_keys(Config(dict())):
         raise PermissionError(13, 'x', 'y')
+
+
+def test_settings_that_a_part_hands_on():
+    cfg = Config(dict(model=toy_config()))
+    cfg.model.decode_head.generator.gumbel = dict(correlation=4)
+    with (
+        pytest.raises(ConfigError, match=r"generator.*'correlation'"),
+        naming_keys(cfg),
+    ):
+        MODELS.build(cfg.model)
+
+
+def test_parts_of_another_package_that_do_not_fit():
+    norm = dict(type='BN')
+    head = dict(
+        type='FCNHead', in_channels=9, in_index=4, channels=4, norm_cfg=norm
+    )
+    cfg = Config(dict(model=toy_config()))
+    cfg.model.decode_head.calibration = dict(
+        type='MMSegCalibration',
+        backbone=dict(type='UNet', base_channels=4, norm_cfg=norm),
+        decode_head=head,
+    )
+    calibration = MODELS.build(cfg.model).decode_head.calibration
+    with (
+        pytest.raises(ConfigError, match=r'FCNHead\) with in_channels=9'),
+        naming_keys(cfg),
+    ):
+        calibration(torch.zeros(2, 3, 16, 16), None)

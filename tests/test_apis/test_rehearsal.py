@@ -9,7 +9,12 @@ from mmengine.config import Config
 from mmengine.dataset import InfiniteSampler
 from torch.utils.data import DataLoader
 
-from mmcar.apis.rehearsal import RehearsalHook, few_images, untouched
+from mmcar.apis.rehearsal import (
+    RehearsalHook,
+    check_normalization,
+    few_images,
+    untouched,
+)
 from mmcar.apis.training import build_runner, train
 from mmcar.utils.errors import UserError
 from tests.test_datasets.encoding import png16
@@ -129,3 +134,18 @@ def test_a_stock_sampler_still_gives_its_sequence_after_a_look():
             assert few_images(loader, 2) == [10, 11]
         seen.append(next(iter(loader)))
     assert seen[0] == seen[1] and len(seen[0]) == 4
+
+
+@pytest.mark.parametrize(
+    ('std', 'largest', 'right'),
+    [(0.2, 255, False), (0.2, 1, True), (50.0, 255, True), (1, 4000, True)],
+)
+def test_deviations_in_the_units_of_the_images(std, largest, right):
+    model = toy_model()
+    model.data_preprocessor.std = torch.full((3, 1, 1), float(std))
+    batch = dict(inputs=[torch.full((3, 2, 2), largest)])
+    if right:
+        check_normalization(model, batch)
+        return
+    with pytest.raises(UserError, match=r'data_preprocessor\.std.*up to 255'):
+        check_normalization(model, batch)

@@ -1,4 +1,5 @@
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pytest
 from torch import Tensor
@@ -18,6 +19,7 @@ from mmcar.utils.hints import fits, misfit, nearest
         ('a', str | Sequence[str]),
         ({1: 2}, Mapping[int, int]),
         ('x', object),
+        ('x', str | Path),
     ],
 )
 def test_fits(value, hint):
@@ -37,6 +39,7 @@ def test_fits(value, hint):
         ((1,), tuple[int, int]),
         ({'1': 2}, Mapping[int, int]),
         ([1], dict),
+        (5, str | Path),
     ],
 )
 def test_does_not_fit(value, hint):

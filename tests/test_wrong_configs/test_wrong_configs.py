@@ -6,6 +6,7 @@ from tests.test_wrong_configs import (
     contradictions,
     corpus,
     held_out,
+    third_set,
     unseen,
 )
 from tests.test_wrong_configs.running import change, outcome, right_config
@@ -20,6 +21,7 @@ CASES = [
     *contradictions.PATHS,
     *unseen.UNSEEN,
     *held_out.HELD_OUT,
+    *third_set.THIRD_SET,
 ]
 # Without addresses of objects: parallel runs must agree on names.
 NAMES = [

@@ -58,9 +58,22 @@ class NetworkOptimWrapperConstructor:
                     f'optim_wrapper.{name} must be a dict with the key '
                     f"'optimizer', got {cfg!r}."
                 )
+            _check_custom_keys(name, cfg, networks[name])
         return OptimWrapperDict(
             **{
                 name: build_optim_wrapper(networks[name], cfg)
                 for name, cfg in self.cfg.items()
             }
+        )
+
+
+def _check_custom_keys(name: str, cfg: dict, network: nn.Module) -> None:
+    """Refuse settings for parameters of which the network has none."""
+    keys = (cfg.get('paramwise_cfg') or {}).get('custom_keys') or {}
+    names = [weight for weight, _ in network.named_parameters()]
+    if keys and not any(key in weight for key in keys for weight in names):
+        raise UserError(
+            f'optim_wrapper.{name}.paramwise_cfg.custom_keys={dict(keys)!r}: '
+            f'no parameter of the network is called so; the first is '
+            f'{names[0] if names else None!r}.'
         )

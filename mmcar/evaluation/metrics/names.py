@@ -25,8 +25,26 @@ _SHORT = {
     'black-box-mIoU': 'BlackBoxIoUMetric',
     **dict.fromkeys(_STOCK, 'FiniteIoUMetric'),
 }
+# Which of two scores is better, by how their names begin.
+_LESS = ('GED', 'ECE', 'MCE', 'Brier', 'NLL', 'offset', 'flood_rate')
+_GREATER = ('HM-IoU', 'D_max', 'aAcc', 'mAcc', *_STOCK)
 # Whose settings in a config a metric takes over, beside its own.
 _SETTINGS_OF = {'FiniteIoUMetric': 'IoUMetric'}
+
+
+def better(score: str) -> str | None:
+    """Whether 'less' or 'greater' is better of a score; None if unknown.
+
+    Args:
+        score: As an evaluator reports it, with or without a prefix, e.g.
+            ``GED_16``.
+    """
+    for name in score.split('/'):
+        if name.startswith(_LESS):
+            return 'less'
+        if name.startswith(_GREATER):
+            return 'greater'
+    return None
 
 
 def registered_metrics() -> dict[str, type]:

@@ -74,14 +74,20 @@ class AuthorsDiscriminator(BaseDiscriminator):
 
     def classify(self, features: Tensor) -> Tensor:
         """Turn features (N, C, h, w) into logits (N,)."""
-        flat = features.flatten(1)
-        if flat.shape[1] != self.logit.in_features:
+        return self.logit(features.flatten(1)).flatten()
+
+    def forward(
+        self, image: Tensor, label_map: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
+        """Judge label maps of the one size that the linear layer fits."""
+        if tuple(image.shape[-2:]) != self.image_size:
             raise UserError(
                 f'discriminator.image_size={self.image_size}, but images of '
-                'another size arrive: its linear layer fits one size only. '
-                'Set image_size to the size of the training crops.'
+                f'another size arrive, {tuple(image.shape[-2:])}: its linear '
+                'layer fits one size only. Set image_size to the size of the '
+                'training crops.'
             )
-        return self.logit(flat).flatten()
+        return super().forward(image, label_map, mask)
 
 
 def _full_size_conv(in_channels: int, out_channels: int) -> nn.Conv2d:

@@ -3,6 +3,8 @@ import torch
 from mmengine.optim import OptimWrapperDict, build_optim_wrapper
 from torch import nn
 
+from mmcar.utils.errors import UserError
+
 
 class Model(nn.Module):
     def __init__(self):
@@ -80,3 +82,14 @@ def test_refuses(cfg, parts):
     with pytest.raises(ValueError) as error:
         build(**cfg)
     assert all(part in str(error.value) for part in parts), error.value
+
+
+def test_settings_for_parameters_that_are_not_there():
+    def custom(**keys):
+        return dict(optimizer=ADAM, paramwise_cfg=dict(custom_keys=keys))
+
+    mult = dict(lr_mult=0.1)
+    with pytest.raises(UserError, match=r'custom_keys.*backbone'):
+        build(generator=custom(backbone=mult))
+    # Stock configs name parameters that only some of their models have.
+    build(generator=custom(backbone=mult, weight=mult))

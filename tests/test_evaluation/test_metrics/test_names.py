@@ -3,9 +3,26 @@ from mmengine.evaluator import BaseMetric, Evaluator
 from mmseg.registry import METRICS
 
 from mmcar.evaluation import metric_configs
+from mmcar.evaluation.metrics.names import better
 from mmcar.utils.errors import UserError
 
 from ..predicted import image
+
+
+@pytest.mark.parametrize(
+    ('score', 'rule'),
+    [
+        ('GED_16', 'less'),
+        ('val/NLL_samples', 'less'),
+        ('offset/car', 'less'),
+        ('HM-IoU_16', 'greater'),
+        ('black_box/mIoU', 'greater'),
+        ('diversity_16', None),
+        ('my_score', None),
+    ],
+)
+def test_which_of_two_scores_is_better(score, rule):
+    assert better(score) == rule
 
 
 def test_names_become_buildable_metrics():
