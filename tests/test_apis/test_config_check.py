@@ -20,12 +20,12 @@ MISSPELT = {
     'bisenetv2_fcn_4xb4-ohem-160k_cityscapes-1024x1024.py': r"models.*'model'",
     'dnl_r50-d8_4xb2-80k_cityscapes-769x769.py': 'wd_mult.*decay_mult',
     'dnl_r101-d8_4xb2-80k_cityscapes-769x769.py': 'wd_mult.*decay_mult',
-    'mobilenet-v3-d8-scratch_lraspp_4xb4-320k_cityscapes-512x1024.py': (
-        'runner=.*320000.*train_cfg'
-    ),
-    'mobilenet-v3-d8_lraspp_4xb4-320k_cityscapes-512x1024.py': (
-        'runner=.*320000.*train_cfg'
-    ),
+    **{
+        f'mobilenet-v3-d8{kind}_lraspp_4xb4-320k_cityscapes-512x1024.py': (
+            r'runner=.*320000.*train_cfg'
+        )
+        for kind in ('', '-s', '-scratch', '-scratch-s')
+    },
     'san-vit-b16_voc12aug-640x640.py': 'num_classes=20.*21 classes',
     'san-vit-l14_voc12aug-640x640.py': 'num_classes=20.*21 classes',
 }
