@@ -22,9 +22,16 @@ from tests.test_tools.project import ROOT
 
 # Modules of ours that may look at values in a step, and what they would see.
 ANSWERS = {'finite.py': True}
-# These need values by nature: an assignment is solved on the CPU, and each
-# noise vector seeds a generator.
-COPIES = {'matching.py', 'baselines.py', 'likelihood.py'}
+# These need values by nature: an assignment is solved on the CPU, a noise
+# vector seeds a generator or chooses a model, regions are found by SciPy.
+COPIES = {
+    'matching.py',
+    'baselines.py',
+    'likelihood.py',
+    'mc_dropout.py',
+    'mixture.py',
+    'region_sampler.py',
+}
 LOOKS = {'__bool__', 'item', 'tolist', '__int__', '__float__', '__index__'}
 
 

@@ -20,7 +20,8 @@ class Cost:
     Attributes:
         minutes: On the clock.
         processor_minutes: Of all processors and processes together.
-        memory_mb: Peak resident memory of its largest process.
+        memory_mb: Peak resident memory of its largest process, as seen
+            twice a second (Linux only).
     """
 
     minutes: float
@@ -63,9 +64,10 @@ def run_measured(
             stderr=file,
             start_new_session=True,
         )
-    killed = False
+    killed, memory_mb = False, 0.0
     try:
         while True:
+            memory_mb = max(memory_mb, peak_mb(process.pid))
             ended, status, usage = os.wait4(process.pid, os.WNOHANG)
             if ended:
                 break
@@ -82,8 +84,30 @@ def run_measured(
     return Cost(
         minutes=(time.monotonic() - start) / 60,
         processor_minutes=(usage.ru_utime + usage.ru_stime) / 60,
-        memory_mb=usage.ru_maxrss / 1024,  # Linux counts kilobytes
+        memory_mb=memory_mb,
     )
+
+
+def peak_mb(session: int) -> float:
+    """Largest peak so far of the processes of a session.
+
+    The peak that `os.wait4` tells is at least that of the caller, whose pages
+    a new process has until it becomes another program.
+    """
+    peaks = [0.0]
+    for folder in Path('/proc').glob('[0-9]*'):
+        try:
+            if os.getsid(int(folder.name)) != session:
+                continue
+            lines = (folder / 'status').read_text().splitlines()
+        except OSError:  # it has ended in the meantime
+            continue
+        peaks += [
+            int(line.split()[1]) / 1024
+            for line in lines
+            if line.startswith('VmHWM')
+        ]
+    return max(peaks)
 
 
 def size_mb(*paths: Path) -> float:

@@ -64,7 +64,7 @@ class MixtureSegmentor(StochasticSegmentor):
         return self._draw(state, z, 'sample_labels')
 
     def _draw(self, state: Sequence[Part], z: Tensor, how: str) -> Tensor:
-        chosen = choose(z[..., 0], len(state))  # (s, B)
+        chosen = choose(z[..., 0], len(state)).cpu()  # (s, B)
         drawn: Any = None
         for index in chosen.unique().tolist():
             part, own = state[index], chosen == index
@@ -75,7 +75,7 @@ class MixtureSegmentor(StochasticSegmentor):
             if drawn is None:
                 drawn = maps.new_empty((len(z), *maps.shape[1:]))
             mask = own[rows].view(*maps.shape[:2], *[1] * (maps.dim() - 2))
-            drawn[rows] = maps.where(mask, drawn[rows])
+            drawn[rows] = maps.where(mask.to(maps.device), drawn[rows])
         return drawn
 
 
