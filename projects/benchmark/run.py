@@ -9,7 +9,6 @@ project's own results.json from it.
 
 import argparse
 import json
-import subprocess
 from pathlib import Path
 
 import torch
@@ -21,6 +20,7 @@ from mmengine.registry import init_default_scope
 
 import mmcar  # noqa: F401 (registers)
 from mmcar import cli
+from mmcar.utils.commit import current_commit
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_json
 
@@ -56,19 +56,6 @@ def parse_args() -> argparse.Namespace:
     )
     parser.add_argument('--debug', action='store_true')
     return parser.parse_args()
-
-
-def current_commit() -> str | None:
-    """Commit of the code; None where git cannot say."""
-    try:
-        result = subprocess.run(
-            ['git', '-C', str(ROOT), 'rev-parse', 'HEAD'],
-            capture_output=True,
-            text=True,
-        )
-    except FileNotFoundError:  # no git
-        return None
-    return result.stdout.strip() or None
 
 
 def run_task(
@@ -130,7 +117,7 @@ def main() -> None:
             raise UserError(f'Run this from {ROOT}.')
         torch.set_num_threads(1)
         init_default_scope('mmseg')
-        benchmark = Benchmark(work_dir, args.budget, current_commit())
+        benchmark = Benchmark(work_dir, args.budget, current_commit(ROOT))
         for name in args.tasks:
             run_task(benchmark, name, args)
             write_json(work_dir / 'results.json', collect(work_dir))

@@ -26,10 +26,11 @@ from cpu_experiments.long_runs import (
 from cpu_experiments.running import Experiments
 from cpu_experiments.tables import fill_marks
 from mmcar import cli
+from mmcar.utils.commit import current_commit
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file, write_json
 from mmcar.visualization.files import write_figure
-from run import PROJECT, ROOT, current_commit
+from run import PROJECT, ROOT
 
 RECORD = PROJECT / 'long_training.json'
 PAGE = PROJECT / 'long_training.md'
@@ -89,7 +90,7 @@ def main() -> None:
     runs = select(args.only)
     if Path.cwd() != ROOT:
         raise UserError(f'Run this from {ROOT}.')
-    experiments = Experiments(args.work_dir, commit=current_commit())
+    experiments = Experiments(args.work_dir, commit=current_commit(ROOT))
     if not args.curves:
         groups = {run.group for run in runs}
         for row in LINES:

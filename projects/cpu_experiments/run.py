@@ -8,7 +8,6 @@ there. `--tables` runs nothing and writes the tables of the results page.
 """
 
 import argparse
-import subprocess
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from cpu_experiments.suite import SUITE, Row
 from cpu_experiments.summary import read_summary, summarise
 from cpu_experiments.tables import all_tables, write_page
 from mmcar import cli
+from mmcar.utils.commit import current_commit
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file, write_json
 
@@ -90,19 +90,6 @@ def select(names: list[str] | None) -> list[Row]:
     return rows
 
 
-def current_commit() -> str | None:
-    """Commit of the code; None where git cannot say."""
-    try:
-        result = subprocess.run(
-            ['git', '-C', str(ROOT), 'rev-parse', 'HEAD'],
-            capture_output=True,
-            text=True,
-        )
-    except FileNotFoundError:  # no git
-        return None
-    return result.stdout.strip() or None
-
-
 def main() -> None:
     """Run what is asked for and write the summary."""
     args = parse_args()
@@ -116,7 +103,7 @@ def main() -> None:
         args.cfg_options,
         args.test_options,
         args.keep_old,
-        current_commit(),
+        current_commit(ROOT),
     )
     with ThreadPoolExecutor(args.jobs) as pool:
         futures = [
