@@ -14,6 +14,8 @@ it goes on.
 import argparse
 
 from mmcar import cli
+from mmcar.apis.config_check import check_config
+from mmcar.apis.config_errors import naming_keys
 from mmcar.engine.black_box_cache import make_cache, plan_caches
 from mmcar.utils.errors import UserError
 
@@ -39,7 +41,9 @@ def main() -> None:
     if args.jobs is not None and args.jobs < 1:
         raise UserError(f'--jobs={args.jobs}: expected at least 1.')
     cfg = cli.load_config(args)
-    plans = plan_caches(cfg)
+    with cli.naming_config(args.config), naming_keys(cfg):
+        check_config(cfg)
+        plans = plan_caches(cfg)
     if not plans:
         raise UserError(
             f'{args.config} reads no cache: expected LoadBlackBoxProbs with '

@@ -33,8 +33,8 @@ def build_runner(cfg: Config, progress: bool = True) -> Runner:
     if cfg.get('launcher') == 'pytorch' and get_device() == 'cpu':
         # MMEngine joins processes on GPUs only, unless they have joined.
         torch.distributed.init_process_group('gloo')
-    prepare_caches(cfg)
     with naming_keys(cfg):
+        prepare_caches(cfg)
         if 'runner_type' in cfg:
             return RUNNERS.build(cfg)
         if not is_calm():

@@ -3,6 +3,7 @@
 import os.path as osp
 from pathlib import PurePath
 
+from mmengine import fileio
 from mmseg.datasets import CityscapesDataset
 from mmseg.registry import DATASETS
 
@@ -35,15 +36,18 @@ class Cityscapes24Dataset(CityscapesDataset):
 
     def load_data_list(self) -> list[dict]:
         """List the images, each with the flip table."""
-        records = super().load_data_list()
+        img_dir = self.data_prefix['img_path']
+        records = []
+        if self.ann_file or fileio.isdir(img_dir, self.backend_args):
+            records = super().load_data_list()
         if not records:
             raise MissingFileError(
-                f'{self.data_prefix["img_path"]}: no images '
-                f"'*{self.img_suffix}'; check data_root={self.data_root!r}"
+                f"{img_dir}: no images '*{self.img_suffix}'; prepare them by "
+                'tools/dataset_converters/cityscapes24.py, or check '
+                f'data_root={self.data_root!r}'
             )
         num_classes = len(self.metainfo['classes'])
         flips = ClassFlips.parse(self.metainfo['class_flips'], num_classes)
-        img_dir = self.data_prefix['img_path']
         for record in records:
             image = osp.relpath(record['img_path'], img_dir)
             record.update(

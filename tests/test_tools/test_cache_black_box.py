@@ -16,7 +16,7 @@ from mmcar import cli
 from mmcar.datasets.black_box_cache import read_cached
 from mmcar.engine.black_box_cache import plan_caches, prepare_caches
 from mmcar.models.black_boxes.full_image import resize_probs
-from mmcar.utils.errors import UserError
+from mmcar.utils.errors import MissingFileError, UserError
 
 from .cityscapes_project import (
     SCALE,
@@ -213,7 +213,7 @@ def test_mistakes_are_named(streets, monkeypatch, tmp_path):
         cli.build_runner(cfg, 'card.py')
     cfg = small_card(root, stock)
     cfg.model.decode_head.black_box.checkpoint = str(tmp_path / 'no.pth')
-    with pytest.raises(FileNotFoundError, match=r'no\.pth'):
+    with pytest.raises(MissingFileError, match=r'no\.pth'):
         prepare_caches(cfg)
     cfg.model.decode_head.black_box.checkpoint = None
     with pytest.raises(UserError, match='name a checkpoint'):
@@ -222,8 +222,17 @@ def test_mistakes_are_named(streets, monkeypatch, tmp_path):
     with pytest.raises(UserError, match='must be of type BlackBox'):
         prepare_caches(cfg)
     cfg = small_card(tmp_path / 'nowhere', stock)
-    with pytest.raises(FileNotFoundError, match='leftImg8bit/train'):
-        prepare_caches(cfg)
+    missing = r'train_dataloader.*leftImg8bit/train.*cityscapes24\.py'
+    with pytest.raises(UserError, match=missing):
+        cli.build_runner(cfg, 'card.py')
+    with pytest.raises(UserError, match=missing):
+        run_tool(monkeypatch, 'cache_black_box.py', cfg, root)
+    for split in ('train', 'val', 'test'):
+        stock_data = cfg[f'{split}_dataloader'].dataset
+        stock_data.type = 'CityscapesDataset'
+        stock_data.metainfo = dict(classes=[*map(str, range(24))])
+    with pytest.raises(UserError, match=r'train_\w+.*leftImg8bit/train'):
+        cli.build_runner(cfg, 'card.py')
     with pytest.raises(UserError, match='expected at least 1'):
         run_tool(monkeypatch, 'cache_black_box.py', cfg, root, '--jobs', '0')
 
