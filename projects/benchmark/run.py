@@ -9,10 +9,11 @@ project's own results.json from it.
 
 import argparse
 import json
+from collections import defaultdict
 from pathlib import Path
 
 import torch
-from benchmark.methods import METHODS
+from benchmark.methods import METHODS, Setting
 from benchmark.page import SEEDS, write_page
 from benchmark.running import Benchmark, log
 from benchmark.tasks import TASKS, Task
@@ -26,8 +27,8 @@ from mmcar.utils.files import write_json
 
 PROJECT = Path(__file__).resolve().parent
 ROOT = PROJECT.parents[1]
-BUDGET = 15.0
-Run = tuple[str, str, int]
+BUDGET = 30.0
+Run = tuple[str, Setting, int]
 """Method, setting and seed."""
 
 
@@ -63,27 +64,34 @@ def run_task(
 ) -> None:
     """Choose settings of every method, then train and test the winners."""
     task = TASKS[name]
-    tried = [
-        (method, setting, 0)
-        for method in args.methods
-        for setting in METHODS[method].plans(task)
-    ]
-    found = run_all(benchmark, task, tried, 'tune')
-    winners = {}
-    for method in args.methods:
-        geds = {
-            setting: record['scores']['GED_16']
-            for (own, setting, _), record in found.items()
-            if own == method
-        }
-        winners[method] = min(geds, key=geds.__getitem__)
-        log(f'{task.title}: {method} is best with {winners[method]!r}')
+    methods = {m: METHODS[m] for m in args.methods if METHODS[m].fits(task)}
+    first = [(m, s) for m in methods for s in methods[m].rates(task)]
+    geds = tune(benchmark, task, first)
+    second = [(m, s) for m in methods for s in methods[m].others(geds[m])]
+    for method, found in tune(benchmark, task, second).items():
+        geds[method] |= found
+    winners = {m: min(geds[m], key=geds[m].__getitem__) for m in methods}
+    for method, setting in winners.items():
+        log(f'{task.title}: {method} is best with {setting}')
     chosen = [
         (method, setting, seed)
         for seed in range(args.seeds)
         for method, setting in winners.items()
     ]
+    benchmark.bound(task)
     run_all(benchmark, task, chosen, 'final')
+
+
+def tune(
+    benchmark: Benchmark, task: Task, tried: list[tuple[str, Setting]]
+) -> dict[str, dict[Setting, float]]:
+    """GED 16 of settings on held-out training images, by method."""
+    runs = [(method, setting, 0) for method, setting in tried]
+    geds: dict[str, dict[Setting, float]] = defaultdict(dict)
+    found = run_all(benchmark, task, runs, 'tune')
+    for (method, setting, _), record in found.items():
+        geds[method][setting] = record['scores']['GED_16']
+    return geds
 
 
 def run_all(
@@ -98,8 +106,14 @@ def run_all(
                 if record is not None:
                     found[run] = record
                     ged = record['scores']['GED_16']
-                    log(f'{task.title}, {part}, {run}: GED 16 {ged:.4f}')
+                    log(f'{task.title}, {part}, {shown(run)}: {ged:.4f}')
     return found
+
+
+def shown(run: Run) -> str:
+    """A run in words."""
+    method, setting, seed = run
+    return f'{method}, {setting}, seed {seed}'
 
 
 def collect(work_dir: Path) -> list[dict]:

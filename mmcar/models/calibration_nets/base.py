@@ -32,6 +32,7 @@ class BaseCalibration(BaseModule):
         symmetric: Outside training, average the probabilities over the flips
             and quarter turns of the image (eight views of a square one): a
             better F for eight times its work, where up is no direction.
+            ``'horizontal'``: over the image and its mirror image.
         residual: Start as the black box: the logits are the logarithm of its
             probabilities plus the net's output, which is zero at first.
         class_map: With ``residual``, the black box's class that each of the K
@@ -49,12 +50,17 @@ class BaseCalibration(BaseModule):
         self,
         num_classes: int,
         black_box_classes: int = 0,
-        symmetric: bool = False,
+        symmetric: bool | str = False,
         residual: bool = False,
         class_map: Sequence[int] | None = None,
         init_cfg: dict | list | None = None,
     ) -> None:
         super().__init__(init_cfg)
+        if symmetric not in (False, True, 'horizontal'):
+            raise UserError(
+                f'calibration.symmetric={symmetric!r}: expected True, False '
+                "or 'horizontal'"
+            )
         self.symmetric = symmetric
         at_least(2, num_classes=num_classes)
         at_least(0, black_box_classes=black_box_classes)
@@ -139,9 +145,11 @@ class BaseCalibration(BaseModule):
 
     def _average_views(self, x: Tensor) -> Tensor:
         """Log of the mean probabilities (B, K, H, W) over all views."""
-        square = x.shape[2] == x.shape[3]
+        step = 1 if x.shape[2] == x.shape[3] else 2
+        if self.symmetric == 'horizontal':
+            step = 4
         views = []
-        for turns in range(0, 4, 1 if square else 2):
+        for turns in range(0, 4, step):
             turned = turn(x, turns)
             for mirrored in (False, True):
                 view = turned.flip((3,)) if mirrored else turned

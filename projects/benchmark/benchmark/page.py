@@ -87,7 +87,7 @@ def figures(run: dict) -> dict[str, float]:
     return {
         **run['scores'],
         **{key: run[key] for key in costs if key in run},
-        'train_minutes': run['train_seconds'] / 60,
+        'train_minutes': run.get('train_seconds', math.nan) / 60,
     }
 
 
@@ -110,8 +110,13 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
     return '\n'.join([head, '|---' * len(rows[0]) + '|', *body])
 
 
+def methods_of(task: Task) -> list[str]:
+    """Methods that can do the task, in the suite's order."""
+    return [name for name, method in METHODS.items() if method.fits(task)]
+
+
 def score_table(records: Sequence[dict], task: Task) -> str:
-    """Scores and costs of every method."""
+    """Scores and costs of every method, and what is possible."""
     keys = [
         key
         for key in COLUMNS
@@ -120,11 +125,17 @@ def score_table(records: Sequence[dict], task: Task) -> str:
     heads = [COLUMNS[key].heading for key in keys]
     lines = [['', *heads, 'seeds']]
     found = {row.method: row for row in rows_of(records, task)}
-    for name, method in METHODS.items():
+    for name in methods_of(task):
+        method = METHODS[name]
         title = f'**{method.title}**' if method.ours else method.title
         row = found.get(name)
         cells = [row.cell(key) if row else '' for key in keys]
         lines.append([title, *cells, str(len(row.runs)) if row else '0'])
+    for record in records:
+        if record['task'] == task.name and record['part'] == 'bound':
+            row = Row(record['method'], (record,))
+            cells = [row.cell(key) for key in keys]
+            lines.append(['*draws of annotations*', *cells, '1'])
     return markdown(lines)
 
 
@@ -175,25 +186,41 @@ def summary(records: Sequence[dict]) -> str:
     """Who wins where; first, where ours does not."""
     lost, won, missing = [], [], []
     for task in TASKS.values():
+        if task.known:  # nobody to win against
+            continue
         rows = rows_of(records, task)
         if not rows:
             missing.append(f'- *{task.title}*: did not run yet.')
             continue
         found = [verdict(rows, key) for key in ('GED_16', task.second)]
         text = ' '.join(sentence for _, sentence in found)
-        fewest = min(len(row.runs) for row in rows)
-        if len(rows) < len(METHODS) or fewest < SEEDS:
-            text += (
-                f' *Not finished: {len(rows)} of {len(METHODS)} methods, at '
-                f'least {fewest} of {SEEDS} seeds.*'
-            )
+        text += unfinished(rows, task)
         if all(wins for wins, _ in found):
             won.append(f'- **{task.title}: ours wins.** {text}')
         else:
             lost.append(
                 f'- **{task.title}: ours does not win in both.** {text}'
             )
-    return '\n'.join([*lost, *won, *missing])
+    return '\n'.join([budget_line(records), '', *lost, *won, *missing])
+
+
+def unfinished(rows: Sequence[Row], task: Task) -> str:
+    """What is missing, if anything."""
+    fewest = min(len(row.runs) for row in rows)
+    expected = len(methods_of(task))
+    if len(rows) == expected and fewest >= SEEDS:
+        return ''
+    return (
+        f' *Not finished: {len(rows)} of {expected} methods, at least '
+        f'{fewest} of {SEEDS} seeds.*'
+    )
+
+
+def budget_line(records: Sequence[dict]) -> str:
+    """What every training had."""
+    budgets = sorted({r['budget'] for r in records if 'budget' in r})
+    shown = ' or '.join(f'{budget:g}' for budget in budgets) or 'no'
+    return f'Budget of a training: {shown} processor seconds.'
 
 
 def settings_table(records: Sequence[dict]) -> str:

@@ -1,36 +1,35 @@
 """Trainings and tests in this process, each once."""
 
-import copy
 import fcntl
 import hashlib
 import json
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import torch
 from mmengine.config import Config
 from mmseg.registry import DATASETS
 
 from mmcar.engine import ProcessorBudgetHook
-from mmcar.evaluation import FloodMetric
+from mmcar.evaluation.bounds import reference_scores
 from mmcar.utils.files import write_file, write_json
 from mmcar.utils.weights import load_weights
 
+from .configs import data_config, relevant, test_config, train_config
 from .cost import sampling_cost
-from .memory import in_memory
-from .methods import METHODS, Plan, Training
+from .methods import METHODS, Setting
+from .plans import Plan, Training
 from .quick_runner import build
-from .tasks import Task, split
+from .tasks import Task
+from .training_data import preload
 
-RUNTIME = 'configs/_base_/default_runtime.py'
 BLACK_BOX = 'projects/cpu_experiments/configs/camvid/black_box.py'
 WEIGHTS = 'weights.pth'
+PERFECT = 'perfect sampler'
 
 
 @contextmanager
@@ -78,7 +77,7 @@ class Benchmark:
         self,
         task: Task,
         method: str,
-        setting: str,
+        setting: Setting,
         seed: int,
         part: str,
         wait: bool = True,
@@ -88,7 +87,7 @@ class Benchmark:
         Args:
             task: The data set.
             method: Name of the method.
-            setting: Name of its setting.
+            setting: Its variant and learning rate.
             seed: Seed of trainings and of the test's noise.
             part: 'tune' trains without the held-out training images and is
                 scored on them; 'final' trains on all and is scored on the
@@ -99,16 +98,19 @@ class Benchmark:
             The record: scores, costs, and where they come from. None: another
             process is at it.
         """
-        plan = METHODS[method].plans(task)[setting]
-        name = f'{method}-{zlib.crc32(setting.encode()):08x}-seed{seed}'
+        plan = METHODS[method].plan(task, setting)
+        name = f'{method}-{zlib.crc32(str(setting).encode()):08x}-seed{seed}'
         folder = self.work_dir / task.name / part / name
         with locked(folder, wait) as free:
             if not free:
                 return None
             path = folder / 'result.json'
-            paths, seconds, iterations = self._train(task, plan, seed, part)
-            cfg = self._test_config(task, plan, paths, seed, part)
-            key = digest([_relevant(cfg), self.budget])
+            reports = self._train(task, plan, seed, part)
+            paths = [report['weights'] for report in reports]
+            cfg = test_config(
+                task, plan.model(paths), seed, part, self.black_box
+            )
+            key = digest([relevant(cfg), self.budget])
             if path.is_file():
                 found = json.loads(path.read_text())
                 if found['version'] == key:
@@ -116,18 +118,19 @@ class Benchmark:
             record = dict(
                 task=task.name,
                 method=method,
-                setting=setting,
+                setting=str(setting),
                 seed=seed,
                 part=part,
                 version=key,
+                budget=self.budget,
                 commit=self.commit,
                 folder=str(folder.relative_to(self.work_dir)),
                 trainings=[
                     str(Path(p).parent.relative_to(self.work_dir))
                     for p in paths
                 ],
-                train_seconds=seconds,
-                iterations=iterations,
+                train_seconds=sum(report['seconds'] for report in reports),
+                iterations=[report['iterations'] for report in reports],
                 **self._test(cfg, plan, paths, folder, part),
             )
             write_json(path, record)
@@ -135,23 +138,22 @@ class Benchmark:
 
     def _train(
         self, task: Task, plan: Plan, seed: int, part: str
-    ) -> tuple[list[str], float, list[int]]:
-        paths: list[str] = []
-        seconds, iterations = 0.0, []
+    ) -> list[dict]:
+        reports: list[dict] = []
         for make in plan.trainings:
-            report = self.train(task, make(paths), seed, part)
-            paths.append(report['weights'])
-            seconds += report['seconds']
-            iterations.append(report['iterations'])
-        return paths, seconds, iterations
+            training = make([report['weights'] for report in reports])
+            reports.append(self.train(task, training, seed, part))
+        return reports
 
     def train(
         self, task: Task, training: Training, seed: int, part: str
     ) -> dict:
         """Train unless done; a report with the path of the weights."""
-        cfg = self._train_config(task, training, seed, part)
+        cfg = train_config(
+            task, training, seed, part, self.budget, self.black_box
+        )
         folder = self.work_dir / task.name / 'trainings'
-        folder /= f'{training.name}-{digest(_relevant(cfg))}'
+        folder /= f'{training.name}-{digest(relevant(cfg))}'
         with locked(folder):
             done = folder / 'trained.json'
             if done.is_file():
@@ -178,76 +180,22 @@ class Benchmark:
                 commit=self.commit,
             )
             write_json(done, report)
+            for path in folder.glob('iter_*.pth'):  # nothing goes on from it
+                path.unlink()
             return report
-
-    def _train_config(
-        self, task: Task, training: Training, seed: int, part: str
-    ) -> Config:
-        cfg = self._config(task)
-        kept, _ = held_out(task)
-        if part == 'tune':
-            cfg.train_dataloader.dataset.indices = kept
-        adam = dict(type='Adam', weight_decay=5e-4)
-        cfg.model = self._with_black_box(training.model)
-        cfg.optim_wrapper = dict(
-            constructor='NetworkOptimWrapperConstructor',
-            **{
-                name: dict(optimizer=dict(adam, lr=rate))
-                for name, rate in training.rates.items()
-            },
-        )
-        phase = dict(iters=10**6, train=list(training.rates))
-        if training.cycles:
-            phase['cycles'] = training.cycles
-        cfg.train_cfg = dict(type='AlternatingTrainLoop', phases=[phase])
-        seconds = self.budget * training.share
-        budget = dict(type='ProcessorBudgetHook', seconds=seconds)
-        cfg.custom_hooks = [budget, *training.hooks]
-        cfg.randomness = dict(seed=seed + 100 * training.seed)
-        cfg.default_hooks.checkpoint.interval = 200
-        cfg.resume = True
-        for key in ('test_dataloader', 'test_evaluator'):
-            cfg[key] = None
-        return cfg
-
-    def _test_config(
-        self, task: Task, plan: Plan, paths: list[str], seed: int, part: str
-    ) -> Config:
-        cfg = self._config(task)
-        train = cfg.train_dataloader.dataset
-        pipeline = cfg.test_dataloader.dataset.pipeline
-        labelled = dict(train, pipeline=pipeline, test_mode=True)
-        cfg.test_dataloader.batch_size = 16
-        number = 100
-        if part == 'tune':
-            number, (_, chosen) = 16, held_out(task)
-            cfg.test_dataloader.dataset = dict(labelled, indices=chosen)
-        metrics = list(cfg.test_evaluator)
-        counts = (16, 100) if number == 100 else (16,)
-        for metric in metrics:
-            if 'num_samples' in metric:
-                metric['num_samples'] = counts
-        flood = dict(type='FloodMetric', num_samples=(16,))
-        metrics.append(dict(flood, largest=self.largest(task, labelled)))
-        cfg.test_evaluator = metrics
-        cfg.model = self._with_black_box(plan.model(paths))
-        cfg.model.test_cfg = dict(num_samples=number, seed=seed)
-        cfg.test_cfg = dict(type='TestLoop')
-        cfg.train_dataloader = None
-        return cfg
 
     def _test(
         self,
         cfg: Config,
         plan: Plan,
-        paths: list[str],
+        paths: Sequence[str],
         folder: Path,
         part: str,
     ) -> dict:
         runner = build(cfg, folder)
         log(f'testing {folder.relative_to(self.work_dir)}')
         model = runner.model
-        if plan.weights is not None:
+        if plan.weights is not None and paths:
             path = paths[plan.weights]
             state = torch.load(path)['state_dict']
             before, now = plan.renamed
@@ -270,39 +218,33 @@ class Benchmark:
             report |= sampling_cost(model, runner.test_loop.dataloader.dataset)
         return report
 
-    def largest(self, task: Task, labelled: dict) -> list[float]:
-        """Largest share of each class in an annotation of the training set.
-
-        Args:
-            task: The data set.
-            labelled: Config of its training set, with all labels.
-        """
-        path = self.work_dir / task.name / 'largest.json'
-        if not path.is_file():
-            metric = FloodMetric(train_dataset=labelled)
-            metric.dataset_meta = DATASETS.build(labelled).metainfo
-            write_json(path, metric.largest.tolist())
-        return json.loads(path.read_text())
-
-    def _config(self, task: Task) -> Config:
-        cfg = Config.fromfile(RUNTIME)
-        cfg.merge_from_dict(Config.fromfile(task.config).to_dict())
-        cfg.custom_imports = None
-        cfg.default_hooks.pop('visualization')
-        for loader in (cfg.train_dataloader, cfg.test_dataloader):
-            loader.update(num_workers=0, persistent_workers=False)
-            loader.dataset.pipeline = in_memory(loader.dataset.pipeline)
-        for key in ('val_dataloader', 'val_evaluator', 'val_cfg'):
-            cfg[key] = None
-        return cfg
-
-    def _with_black_box(self, model: dict) -> dict:
-        """Name the weights of the black box, where there is one."""
-        model = copy.deepcopy(model)
-        for part in _parts(model):
-            if part.get('checkpoint') == 'BLACK_BOX':
-                part['checkpoint'] = self.black_box()
-        return model
+    def bound(self, task: Task) -> dict:
+        """What a sampler scores that draws from the test annotations."""
+        folder = self.work_dir / task.name / 'final' / 'perfect'
+        path = folder / 'result.json'
+        with locked(folder):
+            if path.is_file():
+                return json.loads(path.read_text())
+            cfg = data_config(task)
+            dataset = DATASETS.build(cfg.test_dataloader.dataset)
+            log(f'{task.title}: {PERFECT}')
+            found = reference_scores(
+                (dataset[i]['data_samples'] for i in range(len(dataset))),
+                num_classes=task.num_classes,
+                num_samples=(16, 100),
+                classes=task.scored,
+            )
+            record = dict(
+                task=task.name,
+                method='perfect',
+                part='bound',
+                seed=0,
+                commit=self.commit,
+                folder=str(folder.relative_to(self.work_dir)),
+                scores=found[PERFECT],
+            )
+            write_json(path, record)
+            return record
 
     def black_box(self) -> str:
         """Train the black box of CamVid unless done; its weights."""
@@ -323,42 +265,6 @@ class Benchmark:
                 Path(runner.message_hub.get_info('last_ckpt')).read_bytes(),
             )
         return str(path)
-
-
-def _parts(config: Any) -> Iterator[dict]:
-    """A config and every config in it."""
-    if isinstance(config, dict):
-        yield config
-        for value in config.values():
-            yield from _parts(value)
-
-
-def _relevant(cfg: Config) -> dict:
-    """What decides about the result."""
-    keys = ('model', 'train_dataloader', 'optim_wrapper', 'train_cfg')
-    keys += ('custom_hooks', 'randomness', 'test_dataloader', 'test_evaluator')
-    content = cfg.to_dict()
-    return {key: content.get(key) for key in keys}
-
-
-@cache
-def held_out(task: Task) -> tuple[list[int], list[int]]:
-    """Training images to train with, and those that choose settings."""
-    dataset = Config.fromfile(task.config).train_dataloader.dataset
-    dataset = DATASETS.build(dataset)
-    names = [
-        Path(dataset.get_data_info(i)['img_path']).stem
-        for i in range(len(dataset))
-    ]
-    return split(names, task.case)
-
-
-@cache
-def preload(task: Task, part: str, dataset: str) -> None:
-    """Read all files of a data set once: no training pays for it."""
-    images = DATASETS.build(json.loads(dataset))
-    for index in range(len(images)):
-        images[index]
 
 
 def parameters(model: torch.nn.Module) -> int:

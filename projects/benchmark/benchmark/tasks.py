@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 CONFIGS = Path(__file__).parents[1] / 'configs' / '_base_'
@@ -15,16 +15,18 @@ class Task:
     """A data set.
 
     Attributes:
-        name: Its name, and that of its config.
+        name: Its name.
         title: What the page calls it.
         num_classes: Number of classes K.
         scored: Classes whose IoU counts; None for all.
         symmetries: Symmetries of its images, as `ViewSegmentor` names them.
         case: Part of a file's name that images of one case share, as a
             pattern; they are held out together. None: blocks of 15 files.
-        pixels: Correlation length in pixels that fields are tried with.
         black_box: Whether methods see the predictions of a black box.
         second: The score beside GED that decides who wins.
+        known: Whether F is given, as the annotators' mean (a control: it is
+            that of the test images, too).
+        data: Name of its config; its own by default.
     """
 
     name: str
@@ -33,14 +35,15 @@ class Task:
     scored: tuple[int, ...] | None
     symmetries: str
     case: str | None
-    pixels: float = 4.0
     black_box: bool = False
     second: str = 'HM-IoU_16'
+    known: bool = False
+    data: str | None = None
 
     @property
     def config(self) -> Path:
         """Config of the data."""
-        return CONFIGS / f'{self.name}.py'
+        return CONFIGS / f'{self.data or self.name}.py'
 
     @property
     def soft_labels(self) -> bool:
@@ -48,10 +51,14 @@ class Task:
         return not self.black_box
 
 
+KITS = Task(
+    'kits', 'KiTS, simulated image', 4, (1, 2, 3), 'horizontal', r'.*(?=_)'
+)
 TASKS = {
     task.name: task
     for task in (
         Task('bubil', 'BU-BIL cells', 2, (1,), 'square', r'.*'),
+        Task('ct', 'LIDC shapes, simulated CT', 2, (1,), 'square', r'[^_]*'),
         Task(
             'camvid',
             'CamVid flips on a black box',
@@ -62,15 +69,14 @@ TASKS = {
             black_box=True,
             second='flip_error',
         ),
-        Task(
-            'kits',
-            'KiTS, simulated image',
-            4,
-            (1, 2, 3),
-            'horizontal',
-            r'.*(?=_)',
+        KITS,
+        replace(
+            KITS,
+            name='kits_control',
+            title='KiTS, F given',
+            known=True,
+            data='kits',
         ),
-        Task('ct', 'LIDC shapes, simulated CT', 2, (1,), 'square', r'[^_]*'),
     )
 }
 

@@ -34,6 +34,7 @@ def record(method, ged, seed=0, part='final', setting='a', **scores):
         iterations=[12],
         train_seconds=90.0,
         parameters=114000,
+        budget=30.0,
         scores={'GED_16': ged, 'HM-IoU_16': 0.5, **scores},
     )
 
@@ -85,11 +86,23 @@ def test_what_is_not_won_comes_first():
         records.append(dict(one, task='kits'))
     for one in records:
         one['scores']['HM-IoU_16'] = 0.9 if one['method'] == 'tuned' else 0.1
-    first, second, *rest = summary(records).splitlines()
+    budget, _, first, second, *rest = summary(records).splitlines()
+    assert '30 processor seconds' in budget
     assert 'KiTS' in first and 'does not win' in first
     assert 'BU-BIL' in second and 'ours wins' in second
-    assert 'Not finished: 2 of 9 methods, at least 3 of 3 seeds' in second
+    assert 'Not finished: 2 of 11 methods, at least 3 of 3 seeds' in second
     assert all('did not run' in line for line in rest) and len(rest) == 2
+
+
+def test_tables_have_the_methods_that_fit_and_what_is_possible():
+    assert 'tuned F' not in score_table([], TASKS['camvid'])
+    control = score_table([], TASKS['kits_control'])
+    assert 'recipe' in control and 'Stochastic' not in control
+    bound = dict(record('perfect', 0.01, part='bound'))
+    for key in ('train_seconds', 'parameters', 'iterations'):
+        bound.pop(key)
+    *_, last = score_table([bound], TASKS['bubil']).splitlines()
+    assert '.010' in last and 'annotations' in last
 
 
 def test_the_page_is_that_of_the_results():

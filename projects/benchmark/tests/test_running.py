@@ -10,10 +10,14 @@ from mmengine.registry import init_default_scope
 from mmcar.datasets.converters.writing import MultiAnnotatorWriter
 from tests.test_tools.project import ROOT
 
-from ..benchmark import running
+from ..benchmark import training_data
+from ..benchmark.methods import Setting
 from ..benchmark.running import Benchmark, locked
 from ..benchmark.simulated_kidney import simulate_kidney
 from ..benchmark.tasks import TASKS
+
+FIELDS = Setting('fields', 1e-3)
+DRAW = Setting('with a draw', 1e-3)
 
 
 @pytest.fixture
@@ -31,34 +35,51 @@ def kits(tmp_path, monkeypatch):
     for name in ('configs', 'projects'):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
-    running.held_out.cache_clear()
-    running.preload.cache_clear()
+    for read in ('held_out', 'preload', 'largest_shares', 'fitted_field'):
+        getattr(training_data, read).cache_clear()
     init_default_scope('mmseg')
     return TASKS['kits']
 
 
 def test_a_run_is_scored_once_and_known_again(kits, tmp_path):
     bench = Benchmark(tmp_path / 'work', 0.2, 'abc')
-    first = bench.score(kits, 'training_free', 'fields', 0, 'tune')
+    first = bench.score(kits, 'training_free', FIELDS, 0, 'tune')
     assert first['commit'] == 'abc' and first['train_seconds'] >= 0.2
     assert 0 <= first['scores']['GED_16'] < 2
     assert 'flood_rate_16' in first['scores']
     again = Benchmark(tmp_path / 'work', 0.2, 'def')
-    assert again.score(kits, 'training_free', 'fields', 0, 'tune') == first
+    assert again.score(kits, 'training_free', FIELDS, 0, 'tune') == first
     # The same F, another draw: no second training.
-    other = again.score(kits, 'views', 'fields', 0, 'tune')
+    other = again.score(kits, 'views', DRAW, 0, 'tune')
     assert other['trainings'] == first['trainings']
     folder = tmp_path / 'work' / first['trainings'][0]
     assert json.loads((folder / 'config.json').read_text())['model']
-    final = again.score(kits, 'training_free', 'fields', 1, 'final')
+    final = again.score(kits, 'training_free', FIELDS, 1, 'final')
     assert final['trainings'] != first['trainings']
     assert 'GED_100' in final['scores'] and final['sample_seconds'] > 0
 
 
 def test_the_tuned_net_samples_as_f(kits, tmp_path):
     bench = Benchmark(tmp_path / 'work', 0.2)
-    found = bench.score(kits, 'tuned', 'fields', 0, 'tune')
+    found = bench.score(kits, 'tuned', FIELDS, 0, 'tune')
     assert len(found['trainings']) == 2
+
+
+@pytest.mark.parametrize(
+    ('method', 'variant'),
+    [('training_free', 'regions'), ('learnt', 'energy loss')],
+)
+def test_an_f_that_is_given_is_not_trained(kits, tmp_path, method, variant):
+    control = TASKS['kits_control']
+    bench = Benchmark(tmp_path / 'work', 0.2)
+    setting = Setting(variant, 1e-3)
+    found = bench.score(control, method, setting, 0, 'final')
+    assert len(found['trainings']) == (method == 'learnt')
+    # The annotators' mean knows more than any net could learn in 0.2 s.
+    assert found['scores']['GED_16'] < 0.3
+    bound = bench.bound(control)
+    assert bound == bench.bound(control)
+    assert bound['scores']['GED_100'] < 0.1
 
 
 def test_another_process_is_not_waited_for(tmp_path):

@@ -3,6 +3,7 @@ import torch
 from mmseg.registry import MODELS
 
 from mmcar.models.calibration_nets.base import turn
+from mmcar.utils.errors import UserError
 
 BACKBONE = {
     'type': 'ResNetV1c',
@@ -210,6 +211,17 @@ def test_symmetric_nets_average_all_views_outside_training(size, views):
     logits = net(image)
     # Not to the last digit: the net sees the image in another layout.
     assert torch.allclose(logits, net.predict_logits(image), atol=1e-5)
+
+
+def test_mirror_images_alone_where_up_is_a_direction():
+    torch.manual_seed(0)
+    net = _build('ConvCalibration', symmetric='horizontal', dropout=0.0).eval()
+    image = torch.randn(1, 3, 8, 8)
+    mirrored = net.predict_logits(image.flip(3)).softmax(1).flip(3)
+    expected = (net.predict_logits(image).softmax(1) + mirrored) / 2
+    assert torch.allclose(net(image).exp(), expected, atol=1e-5)
+    with pytest.raises(UserError, match="symmetric='vertical'"):
+        _build('ConvCalibration', symmetric='vertical')
 
 
 @pytest.mark.parametrize('name', NETS)
