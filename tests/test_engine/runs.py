@@ -1,7 +1,7 @@
 """Whole training runs of a toy model, in this process or in another.
 
-As a script it trains once: ``python -m tests.test_engine.runs ARGUMENTS``
-with the keyword arguments of :func:`train` as JSON.
+As a script it trains: ``python -m tests.test_engine.runs ARGUMENTS ...`` with
+the keyword arguments of :func:`train` as JSON, for each training in turn.
 """
 
 import json
@@ -228,14 +228,14 @@ def train(work_dir, **changes):
     return runner
 
 
-def start(arguments, **env):
-    """Start :func:`train` in another process."""
+def start(*arguments, **env):
+    """Start :func:`train`, once or several times, in another process."""
     return subprocess.Popen(
         [
             sys.executable,
             '-m',
             'tests.test_engine.runs',
-            json.dumps(arguments),
+            *map(json.dumps, arguments),
         ],
         cwd=ROOT,
         env={**os.environ, 'OMP_NUM_THREADS': '1', **env},
@@ -269,4 +269,5 @@ if __name__ == '__main__':
         if torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ['LOCAL_RANK']))
         torch.distributed.init_process_group(os.environ.get('BACKEND', 'gloo'))
-    train(**json.loads(sys.argv[1]))
+    for given in sys.argv[1:]:
+        train(**json.loads(given))

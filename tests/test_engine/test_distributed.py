@@ -24,21 +24,18 @@ MODEL = toy_config(
 )
 
 
-def on_two_ranks(arguments, **env):
-    """Start a training on two processes, joined by gloo if not told."""
+def on_two_ranks(*arguments, **env):
+    """Start trainings on two processes, joined by gloo if not told."""
     with socket.socket() as free:
         free.bind(('127.0.0.1', 0))
         port = free.getsockname()[1]
-    arguments = (
-        dict(
-            launcher='pytorch',
-            model_wrapper_cfg=dict(type='NetworkwiseDistributedDataParallel'),
-        )
-        | arguments
+    joined = dict(
+        launcher='pytorch',
+        model_wrapper_cfg=dict(type='NetworkwiseDistributedDataParallel'),
     )
     processes = [
         start(
-            arguments,
+            *(joined | given for given in arguments),
             RANK=str(rank),
             LOCAL_RANK=str(rank),
             WORLD_SIZE='2',

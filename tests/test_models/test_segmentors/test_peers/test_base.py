@@ -75,13 +75,24 @@ def test_it_learns_is_scored_and_resumed_exactly(name, tmp_path):
     assert 0 <= runner.test()['GED_4'] < 2
 
 
-@pytest.mark.parametrize('name', ['prob_unet', 'deep_ensemble'])
-def test_two_ranks_stay_together(name, tmp_path):
-    arguments = dict(work_dir=str(tmp_path), **run_config(name))
-    for process in on_two_ranks(arguments):
+@pytest.fixture(scope='module')
+def ranks(tmp_path_factory):
+    """Trainings of all peers on the same two processes."""
+    root = tmp_path_factory.mktemp('ranks')
+    runs = [dict(run_config(n), work_dir=str(root / n)) for n in NAMES]
+    for process in on_two_ranks(*runs):
         finish(process)
-    left, right = weights(tmp_path, 0), weights(tmp_path, 1)
+    return root
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_two_ranks_stay_together(name, ranks):
+    """They see different images: only joint gradients keep them equal."""
+    left, right = weights(ranks / name, 0), weights(ranks / name, 1)
+    start = build(name).state_dict()
+    assert start.keys() == left.keys()
     assert all(torch.equal(left[key], right[key]) for key in left)
+    assert any((left[key] != start[key]).any() for key in left)
 
 
 @pytest.mark.parametrize('name', NAMES)
