@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .class_argmax import (
+from ..utils.class_argmax import (
     Tile,
     as_array,
     label_dtype,

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from ..utils.class_argmax import Tile
 from ..utils.precision import full_precision
-from .class_argmax import Tile
 from .gumbel import gumbel_from_normal
 
 

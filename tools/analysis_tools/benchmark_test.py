@@ -16,9 +16,14 @@ from torch import Tensor
 
 import mmcar  # noqa: F401 (registers everything)
 from mmcar.models import GumbelSampler, RefinementUNet, SegNetCalibration
-from mmcar.models.class_argmax import class_argmax, class_counts
+from mmcar.utils.class_argmax import class_argmax, class_counts
 
-METRIC_TYPES = ('GEDMetric', 'HMIoUMetric', 'CalibrationMetric', 'IoUMetric')
+METRIC_TYPES = (
+    'GEDMetric',
+    'HMIoUMetric',
+    'CalibrationMetric',
+    'FiniteIoUMetric',
+)
 
 
 def predicted(log_probs: Tensor) -> dict:

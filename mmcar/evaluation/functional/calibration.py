@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from ...utils.class_argmax import class_max
 from ...utils.errors import UserError
 from .inputs import check_maps, check_probs, check_same_size, join_images
 
@@ -20,10 +21,34 @@ def entropy(probs: Tensor) -> Tensor:
     return torch.special.entr(probs).sum(-3)
 
 
-def check_observations(
-    probs: Tensor, labels: Tensor, weights: Tensor | None, ignore_index: int
-) -> tuple[Tensor, Tensor]:
-    """Return labels (A, H, W) int64, ignored ones 0, and their weights."""
+class Observations(NamedTuple):
+    """What annotators say of the pixels of one image, checked.
+
+    Attributes:
+        probs: Class probabilities (K, H, W).
+        labels: Shape (A, H, W), int64, ignored ones 0.
+        weights: Shape (A, H, W), float64, of ignored ones 0.
+    """
+
+    probs: Tensor
+    labels: Tensor
+    weights: Tensor
+
+
+def observe(
+    probs: Tensor,
+    labels: Tensor,
+    weights: Tensor | None = None,
+    ignore_index: int = 255,
+) -> Observations:
+    """Check probabilities (K, H, W) and the labels and weights of an image.
+
+    Args:
+        probs: Class probabilities (K, H, W).
+        labels: One map (H, W) or several (A, H, W).
+        weights: Weight of every observation (A, H, W); None is 1.
+        ignore_index: Label id that is no observation.
+    """
     check_probs(probs)
     labels = labels[None] if labels.ndim == 2 else labels
     check_maps('labels', labels, len(probs), ignore_index)
@@ -31,14 +56,15 @@ def check_observations(
     labels = labels.to(probs.device)
     valid = labels != ignore_index
     if weights is None:
-        weights = torch.ones(labels.shape, dtype=torch.float64)
+        weights = valid.double()
     elif weights.shape != labels.shape:
         raise UserError(
             f'weights: expected the shape of labels {tuple(labels.shape)}, '
             f'got {tuple(weights.shape)}'
         )
-    weights = weights.to(probs.device, torch.float64) * valid
-    return labels.long().masked_fill(~valid, 0), weights
+    else:
+        weights = weights.to(probs.device, torch.float64) * valid
+    return Observations(probs, labels.long() * valid, weights)
 
 
 def _images(
@@ -93,15 +119,12 @@ class CalibrationBins:
             weights: Weight of every observation, ([N,] A, H, W); None is 1.
         """
         for image in _images(probs, labels, weights):
-            self._add(*image)
+            self.add(observe(*image, self.ignore_index))
 
-    def _add(
-        self, probs: Tensor, labels: Tensor, weights: Tensor | None
-    ) -> None:
-        labels, weights = check_observations(
-            probs, labels, weights, self.ignore_index
-        )
-        confidence, decision = probs.max(0)
+    def add(self, observed: Observations) -> None:
+        """Add the pixels of an image that was checked."""
+        probs, labels, weights = observed
+        confidence, decision = class_max(probs)
         edges = torch.linspace(0, 1, self.num_bins + 1).to(probs)
         index = torch.bucketize(confidence, edges, right=True) - 1
         index = index.clamp(0, self.num_bins - 1).flatten()
@@ -171,14 +194,24 @@ def score_sums(
     """
     rows = []
     for p, y, w in _images(probs, labels, weights):
-        y, w = check_observations(p, y, w, ignore_index)
-        p = p.double()
-        of_label = p.gather(0, y)  # (A, H, W)
-        brier = p.square().sum(0) - 2 * of_label + 1
-        nll = -of_label.clamp(min=eps).log()
-        rows.append((w.sum(), (w * brier).sum(), (w * nll).sum()))
+        rows.append(sum_scores(observe(p, y, w, ignore_index), eps))
     columns = zip(*rows, strict=True)
     return ScoreSums(*(join_images(list(c), probs) for c in columns))
+
+
+def sum_scores(observed: Observations, eps: float = 1e-12) -> ScoreSums:
+    """The same of an image that was checked."""
+    probs, labels, weights = observed
+    of_label = probs.gather(0, labels).double()  # (A, H, W)
+    squares = torch.zeros_like(of_label[0])
+    for p in probs:  # class by class, it stays in the cache
+        p = p.double()
+        squares.addcmul_(p, p)
+    brier = squares - 2 * of_label + 1
+    nll = -of_label.clamp(min=eps).log()
+    return ScoreSums(
+        weights.sum(), (weights * brier).sum(), (weights * nll).sum()
+    )
 
 
 def brier_score(

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from .calibration import check_observations
+from .calibration import observe
 
 
 @torch.no_grad()
@@ -29,7 +29,7 @@ def class_area_sums(
         Shape (2, K), float64, on the CPU: expected, labelled. Add them over
         images.
     """
-    ids, weights = check_observations(probs, labels, weights, ignore_index)
+    _, ids, weights = observe(probs, labels, weights, ignore_index)
     count = weights.sum(0)  # (H, W)
     expected = (probs.double() * count).sum((1, 2))
     labelled = torch.bincount(ids.flatten(), weights.flatten(), len(probs))

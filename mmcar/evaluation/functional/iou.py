@@ -4,13 +4,13 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 from typing_extensions import Required, TypedDict, Unpack
 
 from ...utils.errors import UserError
 from .inputs import check_classes, check_maps, check_same_size, per_image
+from .pair_counts import count_pairs
 
 
 class PairOptions(TypedDict, total=False):
@@ -74,46 +74,6 @@ class ClassIoU(NamedTuple):
         return ClassIoU(*(x[..., rows, :][..., columns] for x in self))
 
 
-def _pack(masks: Tensor) -> Tensor | np.ndarray:
-    """Turn masks (N, P) into what :func:`_count` is fastest with.
-
-    On the CPU that is 64 pixels per word. Elsewhere it is a matrix product of
-    floats, exact as long as a count fits the mantissa.
-    """
-    if masks.device.type != 'cpu' or not hasattr(np, 'bitwise_count'):
-        exact = masks.shape[1] <= 1 << 24
-        return masks.to(torch.float32 if exact else torch.float64)
-    packed = np.packbits(masks.numpy(), axis=1)
-    return np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view('u8')
-
-
-def _pack_class(
-    maps: Tensor, class_id: int, window: Tensor | np.ndarray
-) -> Tensor | np.ndarray:
-    """Pack the pixels (N, P) that have a class and lie in the window."""
-    if isinstance(window, Tensor):
-        return _pack(maps == class_id) * window
-    # numpy compares bytes several times faster than torch
-    masks = torch.from_numpy(maps.numpy() == class_id)
-    return _pack(masks) & window
-
-
-def _count(a: Tensor | np.ndarray, b: Tensor | np.ndarray) -> Tensor:
-    """Sizes of all intersections of packed masks: (N, M) float64."""
-    if isinstance(a, Tensor) and isinstance(b, Tensor):
-        return (a @ b.T).double()
-    if len(b) < len(a):  # the loop is over the smaller set
-        return _count(b, a).T
-    counts = np.empty((len(a), len(b)))
-    for i, row in enumerate(a):
-        first = i if a is b else 0  # symmetric: the upper half is enough
-        part = np.bitwise_count(row & b[first:]).sum(1, dtype=np.int64)
-        counts[i, first:] = part
-        if a is b:
-            counts[first:, i] = part
-    return torch.from_numpy(counts)
-
-
 def _small(maps: Tensor, num_classes: int) -> Tensor:
     """Maps as bytes if ids fit: they were checked, masked ones may wrap."""
     return maps.to(torch.uint8) if num_classes <= 256 else maps
@@ -122,11 +82,14 @@ def _small(maps: Tensor, num_classes: int) -> Tensor:
 def _flatten(
     maps: Tensor, valid: Tensor, num_classes: int
 ) -> tuple[Tensor, Tensor]:
-    """Flatten to (N, P); masks that are all the same become one row."""
-    maps, valid = _small(maps, num_classes), valid.flatten(1)
-    if (valid == valid[:1]).all():
-        valid = valid[:1]
-    return maps.flatten(1).contiguous(), valid.contiguous()
+    """Flatten to (N, P)."""
+    maps = _small(maps, num_classes)
+    return maps.flatten(1).contiguous(), _one_window(valid.flatten(1))
+
+
+def _one_window(valid: Tensor) -> Tensor:
+    """Masks (N, ...) as one, (1, ...), if they are all the same."""
+    return valid[:1] if (valid[1:] == valid[:1]).all() else valid
 
 
 def class_ious(
@@ -142,31 +105,21 @@ def class_ious(
     Args:
         a: Shape (N, H, W). Pass the same object as ``b`` to save time.
         b: Shape (M, H, W).
-        a_valid: Shape (N, H, W), bool: the pixels of ``a`` that count.
-        b_valid: Shape (M, H, W), bool.
+        a_valid: Shape (N, H, W), or (1, H, W) for all alike, bool: the
+            pixels of ``a`` that count.
+        b_valid: Shape (M, H, W) or (1, H, W), bool.
         classes: The C class ids.
         num_classes: Number of classes in the maps.
     """
     same = a is b
     a, a_valid = _flatten(a, a_valid, num_classes)
     b, b_valid = (a, a_valid) if same else _flatten(b, b_valid, num_classes)
-    a_window = _pack(a_valid)
-    b_window = a_window if same else _pack(b_valid)
-    comparable = _count(a_window, b_window) > 0  # (1, 1) if one window each
-    intersections, unions = [], []
-    for c in classes:
-        a_bits = _pack_class(a, c, a_window)
-        b_bits = a_bits if same else _pack_class(b, c, b_window)
-        both = _count(a_bits, b_bits)
-        a_area = _count(a_bits, b_window)  # (N, M), (N, 1) if one window
-        b_area = a_area if same else _count(b_bits, a_window)
-        intersections.append(both)
-        unions.append(a_area + b_area.T - both)
-    inter, union = torch.stack(intersections), torch.stack(unions)
+    counts = count_pairs(a, b, a_valid, b_valid, classes)
+    union = counts.first + counts.second - counts.both
     return ClassIoU(
-        inter / union.clamp(min=1),
+        counts.both / union.clamp(min=1),
         union > 0,
-        comparable.expand(union.shape[1:]),
+        (counts.window > 0).expand(union.shape[1:]),
     )
 
 
@@ -214,9 +167,11 @@ def joint_class_ious(
         Table of shape (C, S + A, S + A), samples first.
     """
     labels, valid, ids, k = _check_labels(samples, labels, **options)
-    seen = valid.any(0).expand(len(samples), -1, -1)
     maps = torch.cat([_small(m, k) for m in (samples, labels)])
-    valid = torch.cat([seen, valid])
+    valid = _one_window(valid)
+    if len(valid) > 1:
+        seen = valid.any(0).expand(len(samples), -1, -1)
+        valid = torch.cat([seen, valid])
     return class_ious(maps, maps, valid, valid, ids, k)
 
 

@@ -9,7 +9,7 @@ from torch.nn.functional import one_hot
 
 from ...structures import ClassFlips, class_flips_of
 from ...utils.errors import UserError
-from ..functional.calibration import CalibrationBins, score_sums
+from ..functional.calibration import CalibrationBins, observe, sum_scores
 from ..functional.offsets import (
     flip_observations,
     flip_offsets,
@@ -142,14 +142,9 @@ class CalibrationMetric(ImageMetric):
                 # a log-probability is its own logit: plain ones work as well
                 part = part.softmax(0)
             own = None if weights is None else weights[rows]
-            bins.update(part, labels[rows], own)
-            sums = score_sums(
-                part,
-                labels[rows],
-                weights=own,
-                ignore_index=self.ignore_index,
-            )
-            scores += torch.stack(sums).cpu()
+            observed = observe(part, labels[rows], own, self.ignore_index)
+            bins.add(observed)
+            scores += torch.stack(sum_scores(observed)).cpu()
         return {f'bins{source}': bins.sums, f'scores{source}': scores}
 
     def compute_metrics(self, results: list[dict]) -> dict[str, float]:

@@ -15,8 +15,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils.checkpoint import checkpoint
 
 from ...utils.checks import at_least
+from ...utils.class_argmax import class_argmax
 from ...utils.errors import UserError
-from ..class_argmax import class_argmax
 from ..denormals import bounded_softmax
 
 Consumer = Callable[[Tensor], tuple[Tensor, ...]]

@@ -3,7 +3,7 @@
 from mmseg.registry import MODELS
 from torch import Tensor
 
-from ..class_argmax import gains_by_tiles
+from ...utils.class_argmax import gains_by_tiles
 from ..gumbel import SharedGumbel
 from ..gumbel_argmax import gumbel_labels
 from .base import BaseGenerator

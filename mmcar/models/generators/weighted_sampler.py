@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from ...utils.checks import at_least
+from ...utils.class_argmax import gains_by_tiles
 from ...utils.errors import UserError
-from ..class_argmax import gains_by_tiles
 from ..gumbel import check_floor, drop_unlikely
 from ..gumbel_argmax import gumbel_labels
 from ..weighted_field import WeightedField, unit_norm

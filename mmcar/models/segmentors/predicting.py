@@ -11,8 +11,8 @@ from mmseg.structures import SegDataSample
 from torch import Tensor
 
 from ...structures import is_resized, to_original
+from ...utils.class_argmax import class_argmax, class_counts, label_dtype
 from ...utils.support_points import representative
-from ..class_argmax import class_argmax, class_counts, label_dtype
 
 SMALLEST = torch.finfo(torch.float32).tiny
 """Probabilities below have no finite logarithm once they are rounded."""

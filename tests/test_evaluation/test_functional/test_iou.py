@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmcar.evaluation import pairwise_iou
-from mmcar.evaluation.functional import iou as module
 
 from .. import brute_force as bf
 
@@ -89,14 +88,6 @@ def test_more_than_256_classes():
     y = torch.tensor([[[5, 5, 299]]])
     got = pairwise_iou(x, y, num_classes=300)
     assert got.item() == pytest.approx((0.5 + 0 + 1) / 3)
-
-
-def test_matrix_product_counts_the_same(monkeypatch):
-    x, y = bf.maps(6, 3, (37, 41)), bf.maps(2, 3, (37, 41), 255, 1)
-    bits = pairwise_iou(x, y, num_classes=3)
-    monkeypatch.delattr(np, 'bitwise_count')
-    assert isinstance(module._pack(x.flatten(1) == 1), torch.Tensor)
-    assert torch.equal(bits, pairwise_iou(x, y, num_classes=3))
 
 
 @pytest.mark.parametrize(
