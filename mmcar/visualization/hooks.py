@@ -1,7 +1,8 @@
 """Hooks of ``tools/test.py``: predictions as files and as figures."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import mmcv
@@ -12,10 +13,14 @@ from mmseg.registry import HOOKS
 from mmseg.structures import SegDataSample
 
 from ..structures import KeyOwners, sample_key
+from ..utils.background import BackgroundWriter
 from ..utils.errors import UserError
 from ..utils.files import inside
 from .files import write_figure, write_labels
 from .sample_grid import SampleRow, draw_sample_grid
+
+Files = dict[str, Callable[[Path], None]]
+"""What writes each file, by its name below a folder."""
 
 
 def output_name(sample: SegDataSample | Mapping) -> PurePosixPath:
@@ -88,7 +93,7 @@ def prediction_row(inputs: object, sample: SegDataSample) -> SampleRow:
 
 
 class PredictionHook(Hook):
-    """Writes files for every test image.
+    """Writes files for every test image, while the next ones are predicted.
 
     Args:
         out_dir: Folder of the files.
@@ -96,6 +101,7 @@ class PredictionHook(Hook):
 
     def __init__(self, out_dir: str) -> None:
         self.out_dir = Path(out_dir)
+        self.writer = BackgroundWriter()
 
     def before_test(self, runner: Runner) -> None:
         """Find images that would overwrite each other."""
@@ -108,22 +114,36 @@ class PredictionHook(Hook):
         data_batch: dict | None = None,
         outputs: Sequence[SegDataSample] | None = None,
     ) -> None:
-        """Write the files of a batch."""
+        """Hand the files of a batch to the writer."""
         dataset = runner.test_loop.dataloader.dataset
         palette = (dataset.metainfo or {}).get('palette')
         for inputs, sample in zip(data_batch['inputs'], outputs, strict=True):
-            self.write(inputs, sample, palette)
+            files = self.files(inputs, sample, palette)
+            self.writer.submit(
+                {
+                    inside(self.out_dir, name): write
+                    for name, write in files.items()
+                }
+            )
+
+    def after_test(self, runner: Runner) -> None:
+        """Wait for the last file."""
+        self.writer.finish()
 
     @abstractmethod
-    def write(
+    def files(
         self, inputs: object, sample: SegDataSample, palette: Sequence | None
-    ) -> None:
-        """Write the files of an image.
+    ) -> Files:
+        """The files of an image.
 
         Args:
             inputs: What the model was given, see `input_image`.
             sample: What it predicted.
             palette: Colours (K, 3) of the data set, RGB.
+
+        Returns:
+            For each name below the folder, what writes it. It is called in
+            another thread, and holds arrays, not what a GPU may change.
         """
 
 
@@ -140,17 +160,20 @@ class DrawSamplesHook(PredictionHook):
         super().__init__(out_dir)
         self.num_samples = num_samples
 
-    def write(
+    def files(
         self, inputs: object, sample: SegDataSample, palette: Sequence | None
-    ) -> None:
-        """Draw an image."""
-        figure = draw_sample_grid(
-            [prediction_row(inputs, sample)],
-            num_samples=self.num_samples,
-            palette=np.array(palette, np.uint8) if palette else None,
-        )
-        path = inside(self.out_dir, f'{output_name(sample)}.png')
-        write_figure(path, figure)
+    ) -> Files:
+        """The figure of an image."""
+        row = prediction_row(inputs, sample)
+        colours = np.array(palette, np.uint8) if palette else None
+
+        def draw(path: Path) -> None:
+            figure = draw_sample_grid(
+                [row], num_samples=self.num_samples, palette=colours
+            )
+            write_figure(path, figure)
+
+        return {f'{output_name(sample)}.png': draw}
 
 
 @HOOKS.register_module()
@@ -163,14 +186,16 @@ class SaveSamplesHook(PredictionHook):
     the image folder, here without its suffix.
     """
 
-    def write(
+    def files(
         self, inputs: object, sample: SegDataSample, palette: Sequence | None
-    ) -> None:
-        """Write the maps of an image."""
+    ) -> Files:
+        """The maps of an image."""
         name = output_name(sample)
         maps = {f'decision/{name}.png': sample.pred_sem_seg.data[0]}
         if 'pred_samples' in sample:
             for k, label_map in enumerate(sample.pred_samples.data):
                 maps[f'samples/{name}/{k:03d}.png'] = label_map
-        for path, label_map in maps.items():
-            write_labels(inside(self.out_dir, path), label_map.cpu().numpy())
+        return {
+            path: partial(write_labels, label_map=label_map.cpu().numpy())
+            for path, label_map in maps.items()
+        }

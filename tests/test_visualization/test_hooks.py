@@ -32,9 +32,9 @@ def run_hook(hook, sample):
     dataset = SimpleNamespace(metainfo=dict(classes=('a', 'b')))
     loop = SimpleNamespace(dataloader=SimpleNamespace(dataset=dataset))
     image = torch.randint(256, (3, 3, 4), dtype=torch.uint8)
-    hook.after_test_iter(
-        SimpleNamespace(test_loop=loop), 0, dict(inputs=[image]), [sample]
-    )
+    runner = SimpleNamespace(test_loop=loop)
+    hook.after_test_iter(runner, 0, dict(inputs=[image]), [sample])
+    hook.after_test(runner)
 
 
 def test_save_samples(tmp_path):
@@ -134,6 +134,14 @@ def test_ids_above_255_take_16_bits(tmp_path):
     sample.sample_probs = sample.seg_logits
     draw = HOOKS.build(dict(type='DrawSamplesHook', out_dir=str(tmp_path)))
     run_hook(draw, sample)
+
+
+@pytest.mark.parametrize('kind', HOOK_TYPES)
+def test_a_file_that_cannot_be_written_is_named(tmp_path, kind):
+    (tmp_path / 'out').write_text('a file where a folder should be')
+    hook = HOOKS.build(dict(type=kind, out_dir=str(tmp_path / 'out')))
+    with pytest.raises(UserError, match=r'out.*x\.1.*cannot be written'):
+        run_hook(hook, predicted())
 
 
 def test_input_image():

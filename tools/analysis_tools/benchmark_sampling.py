@@ -9,6 +9,7 @@ the forward pass of DeepLabV3 with ResNet-50 is timed once.
 """
 
 import argparse
+import copy
 from pathlib import Path
 
 import torch
@@ -21,6 +22,7 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from mmcar.models import GumbelSampler, RefinementUNet, StochasticSegmentor
+from mmcar.models.compiling import compile_decoder
 
 SAMPLES = 16
 BN = dict(type='BN', requires_grad=True)
@@ -89,10 +91,13 @@ def unet_rows(
     serial = SerialUNet(num_classes).eval()
     z = torch.randn(SAMPLES, 1, ours.noise_size)
 
-    def folded() -> None:
-        features = ours.encode(image, log_probs)
+    compiled = copy.deepcopy(ours)
+    compile_decoder(compiled)
+
+    def folded(network: RefinementUNet = ours) -> None:
+        features = network.encode(image, log_probs)
         for noise in z.split(1):
-            ours.sample(features, noise)
+            network.sample(features, noise)
 
     def plain() -> None:
         features = ours.encode(image, log_probs)
@@ -110,6 +115,7 @@ def unet_rows(
 
     versions = {
         'ours': folded,
+        'ours, compiled': lambda: folded(compiled),
         'plain, chunks of 8': plain,
         'serial, smaller network': one_by_one,
     }

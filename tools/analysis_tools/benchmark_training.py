@@ -8,6 +8,7 @@ softmax at temperature 0.05 of samples from a sharp F.
 
 import argparse
 from collections.abc import Callable
+from types import SimpleNamespace
 from unittest import mock
 
 import torch
@@ -21,6 +22,7 @@ from mmcar.models import (
     RefinementUNet,
     memory_format,
 )
+from mmcar.models.compiling import compile_networks
 from mmcar.models.generators import base
 from mmcar.models.losses.calibration import calibration_loss
 
@@ -52,6 +54,7 @@ def generator_step(
     size: tuple[int, int],
     sharpness: float = 1.0,
     last: bool = True,
+    compiled: bool = False,
     **generator: object,
 ) -> tuple[Callable[[], None], Callable[[], None]]:
     """Calls that make a step of G: all samples at once, or one by one."""
@@ -65,6 +68,11 @@ def generator_step(
     if last:
         for net in (network, judge):
             memory_format.lay_out_weights(net)
+    if compiled:
+        nets = SimpleNamespace(
+            networks=lambda: dict(generator=network, discriminator=judge)
+        )
+        compile_networks(nets, ['generator', 'discriminator'])
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-5)
     z = torch.randn(samples, batch, network.noise_size)
 
@@ -128,12 +136,14 @@ def run(args: argparse.Namespace) -> list[dict]:
     shape = f'{args.side}x{args.side}'
     ours, loop = generator_step(1, SAMPLES, size)
     first, _ = generator_step(1, SAMPLES, size, last=False)
+    compiled, _ = generator_step(1, SAMPLES, size, compiled=True)
     rows = compare(
         f'step of G, {shape}, batch 1, {SAMPLES} samples',
         {
             'ours': ours,
             'channels first': channels_first(first),
             'loop over samples': loop,
+            'ours, compiled': compiled,
         },
         args.repeats,
     )

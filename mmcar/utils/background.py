@@ -1,0 +1,73 @@
+"""Files written while the work goes on."""
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+from .errors import UserError
+
+WAITING = 8
+"""Images whose files may wait: memory stays bounded, and a slow disk makes
+the work wait in place of losing anything."""
+
+
+class BackgroundWriter:
+    """Writes files in a thread of its own, in the order they come.
+
+    An error comes up at the next call, and names the file. Should the work
+    itself fail, what was handed over before is still written: the interpreter
+    waits for it at its end.
+
+    Args:
+        waiting: Calls that may wait before :meth:`submit` does.
+    """
+
+    def __init__(self, waiting: int = WAITING) -> None:
+        self.waiting = waiting
+        self._thread: ThreadPoolExecutor | None = None
+        self._pending: deque[Future] = deque()
+        self._failed = False
+
+    def submit(self, files: dict[Path, Callable[[Path], None]]) -> None:
+        """Have files written.
+
+        Args:
+            files: For each path, what writes it. It is called in the thread,
+                so nothing it reads may change afterwards.
+        """
+        self._collect(self.waiting - 1)
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, 'writer')
+        self._pending.append(self._thread.submit(self._write, files))
+
+    def finish(self) -> None:
+        """Return once everything is written, or raise what went wrong."""
+        self._collect(0)
+        if self._thread is not None:
+            self._thread.shutdown()
+            self._thread = None
+
+    def _collect(self, number: int) -> None:
+        """Wait until so many calls are left; raise the error of a call."""
+        while self._pending and (
+            len(self._pending) > number or self._pending[0].done()
+        ):
+            self._pending.popleft().result()
+
+    def _write(self, files: dict[Path, Callable[[Path], None]]) -> None:
+        if self._failed:
+            return  # the first error is raised; its followers say no more
+        for path, write in files.items():
+            try:
+                write(path)
+            except OSError as error:
+                self._failed = True
+                raise UserError(
+                    f'{path} cannot be written: {error.strerror or error}. '
+                    'Files written before are whole; make room or choose '
+                    'another folder.'
+                ) from error
+            except BaseException:
+                self._failed = True
+                raise
