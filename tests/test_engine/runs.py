@@ -261,10 +261,22 @@ def weights(work_dir, rank=0):
     return torch.load(Path(work_dir) / f'final_{rank}.pt')
 
 
+def compute_in_float64():
+    """Have this process compute in 64 bits: rounding is then no excuse."""
+    from mmcar.models import StochasticSegmentor
+
+    draw = StochasticSegmentor.draw_noise
+    torch.set_default_dtype(torch.float64)
+    torch.Tensor.float = torch.Tensor.double
+    StochasticSegmentor.draw_noise = lambda *args: draw(*args).double()
+
+
 if __name__ == '__main__':
     import mmcar  # noqa: F401
 
     torch.set_num_threads(1)
+    if 'FLOAT64' in os.environ:
+        compute_in_float64()
     if 'RANK' in os.environ:
         if torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ['LOCAL_RANK']))

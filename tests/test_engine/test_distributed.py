@@ -88,6 +88,29 @@ def test_two_ranks_equal_one_process_on_the_joint_batch(folders):
         torch.testing.assert_close(one[key], two[key], rtol=0, atol=1e-4)
 
 
+def test_in_float64_no_rounding_hides_a_difference(tmp_path):
+    poison = dict(type='PoisonHook', at=5)
+    two = dict(
+        work_dir=str(tmp_path / 'two'),
+        model=MODEL,
+        custom_hooks=[*HOOKS, poison | dict(rank=1)],
+    )
+    loader = run_config(tmp_path)['train_dataloader'] | dict(batch_size=4)
+    one = dict(
+        work_dir=str(tmp_path / 'one'),
+        model=MODEL,
+        custom_hooks=[*HOOKS, poison],
+        train_dataloader=loader,
+    )
+    for process in (*on_two_ranks(two, FLOAT64='1'), start(one, FLOAT64='1')):
+        finish(process)
+    one, two = weights(tmp_path / 'one'), weights(tmp_path / 'two')
+    assert one.keys() == two.keys()
+    for key in one:
+        assert one[key].dtype in (torch.float64, torch.int64), key
+        torch.testing.assert_close(one[key], two[key], rtol=0, atol=1e-10)
+
+
 def test_checkpoints_do_not_depend_on_the_number_of_processes(folders):
     one, two = (torch.load(f / 'iter_40.pth') for f in folders)
     assert list(one['state_dict']) == list(two['state_dict'])
