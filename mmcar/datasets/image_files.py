@@ -151,16 +151,24 @@ def refuse_deep(path: str, loader: str) -> None:
         )
 
 
-def write_png(path: Path, image: np.ndarray) -> None:
-    """Write an image (H, W) or (H, W, 3) BGR, whole or not at all.
+def encode_png(image: np.ndarray) -> bytes:
+    """An image (H, W) or (H, W, 3) BGR as the content of a PNG file.
 
     Args:
-        path: The file.
         image: uint8 or uint16, which a PNG stores exactly.
     """
     if image.dtype not in (np.uint8, np.uint16):
-        raise UserError(f'{path}: {image.dtype}; expected uint8 or uint16')
+        raise UserError(f'{image.dtype}; expected uint8 or uint16')
     done, data = cv2.imencode('.png', image)
     if not done:
-        raise UserError(f'{path}: cannot encode {image.shape} {image.dtype}')
-    write_file(path, data.tobytes())
+        raise UserError(f'cannot encode {image.shape} {image.dtype}')
+    return data.tobytes()
+
+
+def write_png(path: Path, image: np.ndarray) -> None:
+    """Write an image as `encode_png` takes it, whole or not at all."""
+    try:
+        data = encode_png(image)
+    except UserError as error:
+        raise UserError(f'{path}: {error}') from error
+    write_file(path, data)

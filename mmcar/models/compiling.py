@@ -29,8 +29,7 @@ class _CompiledOrEager:
         self.current = torch.compile(function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        training = self.at_test and torch.is_grad_enabled()
-        if training or self.current is self.eager:
+        if self.current is self.eager or (self.at_test and _faster(args)):
             return self.eager(*args, **kwargs)
         try:
             return self.current(*args, **kwargs)
@@ -44,6 +43,16 @@ class _CompiledOrEager:
             )
             self.current = self.eager
             return self.eager(*args, **kwargs)
+
+
+def _faster(args: tuple) -> bool:
+    """Whether the eager decoder is to be used at test.
+
+    In training, and where features are prepared for the folded decoder,
+    which takes two thirds of the time of the compiled plain one.
+    """
+    folded = getattr(args[0], 'folded', None) if args else None
+    return torch.is_grad_enabled() or folded is not None
 
 
 def compile_networks(model: nn.Module, names: Sequence[str]) -> None:

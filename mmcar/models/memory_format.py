@@ -24,9 +24,12 @@ def lay_out_weights(network: nn.Module) -> None:
     for weight in network.parameters():
         if weight.dim() != 4 or weight.device.type not in CHANNELS_LAST:
             continue
-        last = torch.empty_like(weight, memory_format=torch.channels_last)
         # Strides decide, also of 1x1 kernels, whose numbers stay in place:
-        # DDP wants those of the gradients.
-        if weight.stride() != last.stride():
+        # DDP wants those of the gradients. They are looked at in every step
+        # of training, hence no tensor is made to ask for them.
+        _, inputs, height, width = weight.shape
+        strides = (inputs * height * width, 1, width * inputs, inputs)
+        if weight.stride() != strides:
+            last = torch.empty_like(weight, memory_format=torch.channels_last)
             # The data only: optimisers hold the parameter itself.
             weight.data = last.copy_(weight)

@@ -1,11 +1,12 @@
 """Files written while the work goes on."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from .errors import UserError
+from .files import write_files
 
 WAITING = 8
 """Images whose files may wait: memory stays bounded, and a slow disk makes
@@ -29,12 +30,12 @@ class BackgroundWriter:
         self._pending: deque[Future] = deque()
         self._failed = False
 
-    def submit(self, files: dict[Path, Callable[[Path], None]]) -> None:
+    def submit(self, files: dict[Path, Callable[[], bytes]]) -> None:
         """Have files written.
 
         Args:
-            files: For each path, what writes it. It is called in the thread,
-                so nothing it reads may change afterwards.
+            files: For each path, what makes its content. It is called in the
+                thread, so nothing it reads may change afterwards.
         """
         self._collect(self.waiting - 1)
         if self._thread is None:
@@ -55,19 +56,25 @@ class BackgroundWriter:
         ):
             self._pending.popleft().result()
 
-    def _write(self, files: dict[Path, Callable[[Path], None]]) -> None:
+    def _write(self, files: dict[Path, Callable[[], bytes]]) -> None:
         if self._failed:
             return  # the first error is raised; its followers say no more
-        for path, write in files.items():
-            try:
-                write(path)
-            except OSError as error:
-                self._failed = True
-                raise UserError(
-                    f'{path} cannot be written: {error.strerror or error}. '
-                    'Files written before are whole; make room or choose '
-                    'another folder.'
-                ) from error
-            except BaseException:
-                self._failed = True
-                raise
+        path: Path | None = None
+
+        def contents() -> Iterator[tuple[Path, bytes]]:
+            nonlocal path
+            for path, content in files.items():
+                yield path, content()
+
+        try:
+            write_files(contents())
+        except OSError as error:
+            self._failed = True
+            raise UserError(
+                f'{path} cannot be written: {error.strerror or error}. '
+                'Files written before are whole; make room or choose '
+                'another folder.'
+            ) from error
+        except BaseException:
+            self._failed = True
+            raise

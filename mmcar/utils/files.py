@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
@@ -22,23 +23,36 @@ def write_file(path: str | Path, data: bytes) -> None:
         path: The file; its folders are made.
         data: Its content.
     """
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + PART)
-    try:
-        with open(part, 'wb') as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except OSError:
-        part.unlink(missing_ok=True)  # room for others on a full disk
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)  # else the new name may not outlive a crash
-    finally:
-        os.close(folder)
+    write_files({Path(path): data}.items())
+
+
+def write_files(files: Iterable[tuple[Path, bytes]]) -> None:
+    """Write several files as `write_file` does, in less time.
+
+    Args:
+        files: Paths and contents; each is asked for when it is due.
+    """
+    folders = set()
+    for path, data in files:
+        if path.parent not in folders:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            folders.add(path.parent)
+        part = path.with_name(path.name + PART)
+        try:
+            with open(part, 'wb') as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, path)
+        except OSError:
+            part.unlink(missing_ok=True)  # room for others on a full disk
+            raise
+    for folder in folders:
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)  # else new names may not outlive a crash
+        finally:
+            os.close(opened)
 
 
 def write_json(path: str | Path, content: object) -> None:

@@ -16,11 +16,11 @@ from ..structures import KeyOwners, sample_key
 from ..utils.background import BackgroundWriter
 from ..utils.errors import UserError
 from ..utils.files import inside
-from .files import write_figure, write_labels
+from .files import encode_figure, encode_labels
 from .sample_grid import SampleRow, draw_sample_grid
 
-Files = dict[str, Callable[[Path], None]]
-"""What writes each file, by its name below a folder."""
+Files = dict[str, Callable[[], bytes]]
+"""What makes each file's content, by its name below a folder."""
 
 
 def output_name(sample: SegDataSample | Mapping) -> PurePosixPath:
@@ -121,8 +121,8 @@ class PredictionHook(Hook):
             files = self.files(inputs, sample, palette)
             self.writer.submit(
                 {
-                    inside(self.out_dir, name): write
-                    for name, write in files.items()
+                    inside(self.out_dir, name): content
+                    for name, content in files.items()
                 }
             )
 
@@ -142,8 +142,9 @@ class PredictionHook(Hook):
             palette: Colours (K, 3) of the data set, RGB.
 
         Returns:
-            For each name below the folder, what writes it. It is called in
-            another thread, and holds arrays, not what a GPU may change.
+            For each name below the folder, what makes its content. It is
+            called in another thread, and holds arrays, not what a GPU may
+            change.
         """
 
 
@@ -167,11 +168,11 @@ class DrawSamplesHook(PredictionHook):
         row = prediction_row(inputs, sample)
         colours = np.array(palette, np.uint8) if palette else None
 
-        def draw(path: Path) -> None:
+        def draw() -> bytes:
             figure = draw_sample_grid(
                 [row], num_samples=self.num_samples, palette=colours
             )
-            write_figure(path, figure)
+            return encode_figure(figure)
 
         return {f'{output_name(sample)}.png': draw}
 
@@ -196,6 +197,6 @@ class SaveSamplesHook(PredictionHook):
             for k, label_map in enumerate(sample.pred_samples.data):
                 maps[f'samples/{name}/{k:03d}.png'] = label_map
         return {
-            path: partial(write_labels, label_map=label_map.cpu().numpy())
+            path: partial(encode_labels, label_map.cpu().numpy())
             for path, label_map in maps.items()
         }

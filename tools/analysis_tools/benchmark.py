@@ -2,7 +2,8 @@
 
 Each subcommand is a module beside this file with ``add_arguments(parser)``
 and ``run(args) -> list[dict]``, the rows of its table. ``all`` runs those that
-need no data, each in a process of its own, and writes docs/benchmarks.md.
+need no data, each in a process of its own, and writes docs/benchmarks.md, with
+what is expected of the figures and whether it holds.
 """
 
 import argparse
@@ -12,30 +13,35 @@ import sys
 import tempfile
 from pathlib import Path
 
+import benchmark_baseline
 import benchmark_costs
 import benchmark_data
 import benchmark_memory
 import benchmark_metrics
+import benchmark_runs
 import benchmark_sampling
 import benchmark_scaling
 import benchmark_test
 import benchmark_training
 import torch
+from benchmark_bars import bar_rows
 from benchmark_timing import machine
 
 from mmcar.utils.files import write_file, write_json
 
 SUBCOMMANDS = {
+    'baseline': benchmark_baseline,
     'costs': benchmark_costs,
     'data': benchmark_data,
     'memory': benchmark_memory,
     'metrics': benchmark_metrics,
+    'runs': benchmark_runs,
     'sampling': benchmark_sampling,
     'scaling': benchmark_scaling,
     'test': benchmark_test,
     'training': benchmark_training,
 }
-REPEATED = ('sampling', 'scaling', 'test', 'training')
+REPEATED = ('baseline', 'sampling', 'scaling', 'test', 'training')
 PAGE = Path(__file__).parents[2] / 'docs/benchmarks.md'
 
 
@@ -44,7 +50,10 @@ def table(rows: list[dict]) -> str:
     keys = [key for key in rows[0] if not isinstance(rows[0][key], list)]
 
     def cell(value: object) -> str:
-        return f'{value:.3g}' if isinstance(value, float) else str(value)
+        if isinstance(value, float):
+            # 0.99999 is not 1
+            return f'{value:.3g}' if not 0.999 < value < 1 else f'{value:.7g}'
+        return '' if value is None else str(value)
 
     lines = [keys, ['---'] * len(keys)]
     lines += [[cell(row[key]) for key in keys] for row in rows]
@@ -62,6 +71,13 @@ def page(tables: dict[str, list[dict]]) -> str:
         'are not ours are plain implementations of our '
         f'own of how others do it.\n\n{facts}.'
     ]
+    bars = bar_rows(tables)
+    if bars:
+        met = sum(row['met'] == 'yes' for row in bars)
+        parts.append(
+            f'## Bars\n\nWhat should hold, and whether it does in this run: '
+            f'{met} of {len(bars)}.\n\n{table(bars)}'
+        )
     for name, rows in tables.items():
         doc = SUBCOMMANDS[name].__doc__.strip()
         parts.append(f'## {name.capitalize()}\n\n{doc}\n\n{table(rows)}')
@@ -84,16 +100,26 @@ def parse_args() -> argparse.Namespace:
     everything.add_argument(
         '--repeats', type=int, help='turns of every comparison'
     )
+    everything.add_argument(
+        '--baseline', help='another checkout to compare with'
+    )
+    everything.add_argument(
+        '--checkpoint', help='a trained quickstart, for that comparison'
+    )
     return parser.parse_args()
 
 
-def run_apart(name: str, repeats: int | None) -> list[dict]:
+def run_apart(name: str, args: argparse.Namespace) -> list[dict]:
     """The rows of a subcommand that runs in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / 'rows.json'
         command = [sys.executable, __file__, name, '--json', file]
-        if repeats and name in REPEATED:
-            command += ['--repeats', repeats]
+        if args.repeats and name in REPEATED:
+            command += ['--repeats', args.repeats]
+        if name == 'baseline':
+            command += ['--baseline', args.baseline]
+            if args.checkpoint:
+                command += ['--checkpoint', args.checkpoint]
         subprocess.run([*map(str, command)], check=True)
         return json.loads(file.read_text())['tables'][name]
 
@@ -106,8 +132,8 @@ def main() -> None:
     tables = {}
     if args.command == 'all':
         for name in SUBCOMMANDS:
-            if name != 'data':
-                tables[name] = run_apart(name, args.repeats)
+            if name != 'data' and (name != 'baseline' or args.baseline):
+                tables[name] = run_apart(name, args)
         write_file(args.out, page(tables).encode())
     else:
         print(args.command, flush=True)

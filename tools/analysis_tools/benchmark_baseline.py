@@ -1,9 +1,10 @@
 """This code against another checkout of it, in alternating processes.
 
-Both draw 16 samples with the same weights, seed and image, and make steps of
-G. ``same pixels`` is the share of pixels that both give the same class, in
-all samples. Random weights are the other checkout's; F of the quickstart's
-step is the trained one of ``--checkpoint``.
+Both predict an image with 16 samples, with the same weights and seed and an F
+that was computed before, and make steps of G. ``same_pixels`` is the share of
+pixels that both give the same class, in all samples. Random weights are the
+other checkout's; F of the quickstart's step is the trained one of
+``--checkpoint``.
 """
 
 import argparse
@@ -21,9 +22,9 @@ import numpy as np
 HERE = Path(__file__).resolve()
 ROOT = HERE.parents[2]
 DRAWN = {
-    'lidc': 'RefinementUNet and F, 128x128, 2 classes',
-    'cityscapes24': 'RefinementUNet and F, 256x512, 24 classes',
-    'free': 'training-free and F, 256x512, 24 classes',
+    'lidc': 'RefinementUNet, 128x128, 2 classes',
+    'cityscapes24': 'RefinementUNet, 256x512, 24 classes',
+    'free': 'training-free, 256x512, 24 classes',
 }
 STEPS = {
     ('lidc', 2, 20): 'step of G, LIDC, batch 2, 20 samples',
@@ -44,7 +45,7 @@ class Checkout:
             [str(part) for part in command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=None,
+            stderr=subprocess.DEVNULL,
             text=True,
             env={**os.environ, 'PYTHONPATH': str(root)},
             cwd=root,
@@ -110,7 +111,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         '--checkpoint',
-        help="a trained quickstart; without one, its F is random",
+        help='a trained quickstart; without one, its F is random',
     )
     parser.add_argument('--repeats', type=int, default=3)
 
@@ -135,7 +136,7 @@ def run(args: argparse.Namespace) -> list[dict]:
                 side.do('load', 'recipe', trained, 'decode_head.calibration.')
         for name, case in DRAWN.items():
             share = same_pixels(ours, other, name, folder)
-            job = ['draw', name, str(folder / 'timed.npy')]
+            job = ['draw', name, str(folder / 'timed.npy'), True]
             times = turns(ours, other, job, args.repeats)
             rows.append(dict(case=case, **times, same_pixels=share))
         for step, case in STEPS.items():

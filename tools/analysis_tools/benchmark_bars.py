@@ -1,0 +1,290 @@
+"""What the tables are expected to show, and whether they do."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+Tables = dict[str, list[dict]]
+
+
+class Bar(NamedTuple):
+    """A figure that should hold.
+
+    Attributes:
+        text: What is expected.
+        measure: The figure, from the tables.
+        limit: Its bound.
+        least: Whether the bound is a lower one.
+        bound: What bounds the figure where it may not hold.
+    """
+
+    text: str
+    measure: Callable[[Tables], float]
+    limit: float
+    least: bool
+    bound: str = ''
+
+
+def pick(tables: Tables, name: str, value: str, **wanted: str) -> float:
+    """The value of the first row whose columns begin as told."""
+    for row in tables[name]:
+        if all(str(row[k]).startswith(v) for k, v in wanted.items()):
+            return float(row[value])
+    raise KeyError(f'{name}: no row with {wanted}')
+
+
+def times(case: str, version: str, table: str = 'sampling') -> Callable:
+    """How many times as long a version takes as ours."""
+    return lambda t: pick(t, table, 'times_ours', case=case, version=version)
+
+
+def seconds(case: str, version: str) -> Callable:
+    """Seconds of a version of sampling."""
+    return lambda t: pick(t, 'sampling', 'seconds', case=case, version=version)
+
+
+def of_forward_pass(tables: Tables) -> float:
+    """The training-free prediction as a part of DeepLabV3's forward pass."""
+    free = seconds('training-free', 'whole')(tables)
+    return free / seconds('DeepLabV3', 'forward')(tables)
+
+
+def beside_networks(case: str) -> Callable:
+    """Share of a test that is neither networks nor data."""
+    return lambda t: sum(
+        pick(t, 'runs', part, case=case)
+        for part in ('metrics', 'writing', 'rest')
+    )
+
+
+def two_ranks(tables: Tables) -> float:
+    """How many times as fast two ranks are as one."""
+    return 2 ** (1 - pick(tables, 'scaling', 'exponent', case='step of G'))
+
+
+def other(case: str, value: str = 'times_ours') -> Callable:
+    """A figure of the comparison with another checkout."""
+    return lambda t: pick(t, 'baseline', value, case=case)
+
+
+def exponent(case: str) -> Callable:
+    """How far an exponent is from 1."""
+    return lambda t: abs(pick(t, 'scaling', 'exponent', case=case) - 1)
+
+
+CONVOLUTIONS = (
+    'convolutions take four fifths of the time, at three quarters of the '
+    "core's peak; the compiler leaves them as they are"
+)
+COPIES = (
+    'convolutions and their backward passes take most of a step in both; '
+    'their order in memory is all that could be gained'
+)
+DENORMALS = (
+    'denormal numbers cost nothing in products and convolutions on this '
+    'processor (their rows below); what is left is the order in memory'
+)
+BARS = (
+    Bar(
+        'LIDC 128x128: over plain sampling',
+        times('LIDC', 'plain, ch'),
+        2.5,
+        True,
+    ),
+    Bar(
+        'Cityscapes 256x512: over plain sampling',
+        times('City', 'plain, ch'),
+        2.5,
+        True,
+    ),
+    Bar("LIDC: over the authors' way", times('LIDC', 'serial'), 1.2, True),
+    Bar(
+        "Cityscapes: over the authors' way", times('City', 'serial'), 1.2, True
+    ),
+    Bar(
+        'LIDC, compile allowed: over plain',
+        times('LIDC', 'plain, ch'),
+        3.5,
+        True,
+        CONVOLUTIONS,
+    ),
+    Bar(
+        'Cityscapes, compile allowed: over plain',
+        times('City', 'plain, ch'),
+        3.5,
+        True,
+    ),
+    Bar(
+        "LIDC, compile allowed: over the authors' way",
+        times('LIDC', 'serial'),
+        1.8,
+        True,
+        CONVOLUTIONS,
+    ),
+    Bar(
+        "Cityscapes, compile allowed: over the authors' way",
+        times('City', 'serial'),
+        1.8,
+        True,
+    ),
+    Bar(
+        'LIDC: over the other checkout',
+        other('RefinementUNet, 128'),
+        2.5,
+        True,
+        'a whole prediction, whose other parts are in both',
+    ),
+    Bar(
+        'Cityscapes: over the other checkout',
+        other('RefinementUNet, 256'),
+        2.5,
+        True,
+        'a whole prediction, whose other parts are in both',
+    ),
+    Bar(
+        'training-free 1024x2048: seconds',
+        seconds('training-free', 'whole'),
+        2.5,
+        False,
+    ),
+    Bar('... as a part of a DeepLabV3 pass', of_forward_pass, 0.2, False),
+    Bar(
+        '... MB beside the input',
+        lambda t: pick(t, 'memory', 'peak_mb', version='ours'),
+        512,
+        False,
+    ),
+    Bar(
+        'fields: seconds',
+        seconds('training-free 1024x2048, 19 classes, fields', 'whole'),
+        10,
+        False,
+    ),
+    Bar(
+        'metrics 1024x2048, 19 classes, 16 samples: seconds',
+        lambda t: pick(t, 'test', 'seconds', case='1024', part='all'),
+        1,
+        False,
+    ),
+    Bar(
+        'step of G, LIDC, over the other checkout',
+        other('step of G, LIDC'),
+        1.3,
+        True,
+        COPIES,
+    ),
+    Bar(
+        "step of G on the quickstart's F, over the other checkout",
+        other('step of G, quick'),
+        5,
+        True,
+        DENORMALS,
+    ),
+    Bar(
+        'training of F, quickstart: share of loop and hooks',
+        lambda t: pick(t, 'runs', 'rest', case='training, quick'),
+        0.05,
+        False,
+        'steps of 0.2 s: MMEngine moves every data sample by itself',
+    ),
+    Bar(
+        'training of G, LIDC: share of loop and hooks',
+        lambda t: pick(
+            t, 'runs', 'rest', case='training, car/car_lidc.py, phase 2'
+        ),
+        0.05,
+        False,
+    ),
+    Bar(
+        'test, LIDC, 16 samples: share beside networks',
+        beside_networks('test, 128x128, 2 classes, 16 samples, --out'),
+        0.15,
+        False,
+    ),
+    Bar(
+        'test, LIDC, 100 samples: share beside networks',
+        beside_networks('test, 128x128, 2 classes, 100'),
+        0.15,
+        False,
+        'files are flushed to disk one by one',
+    ),
+    Bar(
+        'test, Cityscapes: share beside networks',
+        beside_networks('test, 256x512'),
+        0.15,
+        False,
+        'without a black box, which would take longer than all of it',
+    ),
+    Bar(
+        'exponent of samples, training-free: from 1',
+        exponent('GumbelSampler, samples'),
+        0.1,
+        False,
+        'classes that cannot win are found once per image',
+    ),
+    Bar(
+        'exponent of samples, RefinementUNet: from 1',
+        exponent('RefinementUNet, samples'),
+        0.1,
+        False,
+        'encoding costs as much as three samples',
+    ),
+    Bar(
+        'exponent of pixels, training-free: from 1',
+        exponent('GumbelSampler, pixels'),
+        0.1,
+        False,
+    ),
+    Bar(
+        'exponent of pixels, RefinementUNet: from 1',
+        exponent('RefinementUNet, pixels'),
+        0.1,
+        False,
+    ),
+    Bar(
+        'two ranks over one',
+        two_ranks,
+        1.7,
+        True,
+        'cores share memory and cache, here with other work on the machine',
+    ),
+    Bar(
+        'same pixels, LIDC',
+        other('RefinementUNet, 128', 'same_pixels'),
+        0.9999,
+        True,
+    ),
+    Bar(
+        'same pixels, Cityscapes',
+        other('RefinementUNet, 256', 'same_pixels'),
+        0.9999,
+        True,
+    ),
+    Bar(
+        'same pixels, training-free',
+        other('training-free', 'same_pixels'),
+        1,
+        True,
+    ),
+)
+
+
+def bar_rows(tables: Tables) -> list[dict]:
+    """A row per bar whose tables are there."""
+    rows = []
+    for bar in BARS:
+        try:
+            value = bar.measure(tables)
+        except KeyError:
+            continue  # a table that this run does not have
+        met = value >= bar.limit if bar.least else value <= bar.limit
+        rows.append(
+            {
+                'bar': bar.text,
+                'expected': f'{"at least" if bar.least else "at most"} '
+                f'{bar.limit:g}',
+                'measured': value,
+                'met': 'yes' if met else 'no',
+                'what bounds it': '' if met else bar.bound,
+            }
+        )
+    return rows
