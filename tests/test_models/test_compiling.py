@@ -85,6 +85,22 @@ def test_decoder_is_compiled_at_test_only(monkeypatch):
     assert calls == ['decode']
 
 
+def test_the_folded_decoder_is_faster_than_a_compiled_one(monkeypatch):
+    calls = []
+    monkeypatch.setattr(torch, 'compile', fake_compile(calls))
+    generator = RefinementUNet(2, depth=2, base_channels=32).eval()
+    compile_decoder(generator)
+    z = torch.randn(1, 1, generator.noise_size)
+    for side, compiled in ((128, []), (16, ['decode'])):
+        image = torch.rand(1, 3, side, side)
+        log_probs = torch.randn(1, 2, side, side).log_softmax(1)
+        with torch.no_grad():
+            features = generator.encode(image, log_probs)
+            assert (features.folded is None) == bool(compiled)
+            generator.decode(features, z)
+        assert calls == compiled
+
+
 def test_a_sampler_without_weights_is_left_alone():
     sampler = GumbelSampler(2)
     compile_decoder(sampler)

@@ -36,11 +36,17 @@ def test_the_serial_network_has_the_published_size(load):
     )
 
 
-def test_sampling_and_memory_have_a_row_per_version(load):
+@pytest.fixture
+def uncompiled(monkeypatch):
+    """Compiling takes a minute; a slow test of its own does it."""
+    monkeypatch.setattr(torch, 'compile', lambda function: function)
+
+
+def test_sampling_and_memory_have_a_row_per_version(load, uncompiled):
     options = argparse.Namespace(repeats=1, shrink=4)
     with torch.no_grad():
         rows = load('benchmark_sampling').run(options)
-    assert len(rows) == 2 * 3 + 2 * 3 + 1
+    assert len(rows) == 2 * 4 + 2 * 3 + 1
     assert all(row['seconds'] > 0 for row in rows)
     rows = load('benchmark_memory').run(options)
     assert [row['version'] for row in rows].count('ours') == 2
@@ -50,11 +56,65 @@ def test_sampling_and_memory_have_a_row_per_version(load):
     assert fields > maps_mb
 
 
-def test_training_versions_make_steps(load):
+def test_training_versions_make_steps(load, uncompiled):
     options = argparse.Namespace(repeats=1, side=32)
     rows = load('benchmark_training').run(options)
     assert [row['version'] for row in rows].count('ours') == 3
-    assert len(rows) == 3 + 3 + 2
+    assert len(rows) == 4 + 3 + 2 + 3 * 2
+
+
+def test_parts_of_whole_runs_add_up(load):
+    options = argparse.Namespace(iters=2, images=1, shrink=4)
+    rows = load('benchmark_runs').run(options)
+    parts = load('benchmark_runs').PARTS
+    assert len(rows) == 2 + 2 + 4
+    for row in rows:
+        assert sum(row[part] for part in parts) == pytest.approx(1)
+        assert row['networks'] > 0 and row['rest'] > 0
+        tested = row['case'].startswith('test')
+        assert (row['metrics'] > 0) == (row['writing'] > 0) == tested
+
+
+def test_another_checkout_is_asked_for_the_same_work(load, monkeypatch):
+    baseline = load('benchmark_baseline')
+    monkeypatch.setattr(baseline, 'DRAWN', {'recipe': 'recipe'})
+    monkeypatch.setattr(baseline, 'STEPS', {('recipe', 1, 2): 'step'})
+    here = argparse.Namespace(
+        baseline=baseline.ROOT, checkpoint=None, repeats=1
+    )
+    drawn, step = baseline.run(here)
+    assert drawn['same_pixels'] == 1
+    assert step['ours'] > 0 and step['other'] > 0
+
+
+def test_a_checkout_that_fails_is_named(load, tmp_path):
+    (tmp_path / 'mmcar').mkdir()
+    (tmp_path / 'mmcar/__init__.py').write_text('')
+    baseline = load('benchmark_baseline')
+    with (
+        pytest.raises(RuntimeError, match=str(tmp_path)),
+        baseline.Checkout(tmp_path) as checkout,
+    ):
+        checkout.do('draw', 'lidc', str(tmp_path / 'x.npy'))
+
+
+def test_bars_say_what_holds_and_what_bounds_it(load):
+    bars = load('benchmark_bars')
+    tables = dict(
+        sampling=[
+            dict(case='LIDC', version='plain, chunks of 8', times_ours=3.0),
+            dict(case='LIDC', version='serial', times_ours=1.1),
+        ],
+        test=[dict(case='1024x2048', part='all', seconds=1.5)],
+    )
+    rows = {row['bar']: row for row in bars.bar_rows(tables)}
+    assert rows['LIDC 128x128: over plain sampling']['met'] == 'yes'
+    compiled = rows['LIDC, compile allowed: over plain']
+    assert compiled['met'] == 'no' and compiled['what bounds it']
+    large = 'metrics 1024x2048, 19 classes, 16 samples: seconds'
+    assert rows[large]['met'] == 'no' and rows[large]['measured'] == 1.5
+    assert rows["LIDC: over the authors' way"]['met'] == 'no'
+    assert len(rows) == 5
 
 
 def test_test_has_a_row_per_metric(load):
@@ -92,14 +152,14 @@ def test_costs_are_those_of_the_layers(load):
 def test_the_page_and_the_file_hold_all_rows(load, monkeypatch, tmp_path):
     tool = load('benchmark')
     rows = [dict(case='c', version='v', seconds=0.12345, times_ours=1.0)]
-    monkeypatch.setattr(tool, 'run_apart', lambda name, repeats: rows)
+    monkeypatch.setattr(tool, 'run_apart', lambda name, args: rows)
     page, file = tmp_path / 'page.md', tmp_path / 'rows.json'
     arguments = ['benchmark.py', 'all', '--out', str(page)]
     monkeypatch.setattr('sys.argv', [*arguments, '--json', str(file)])
     threads = torch.get_num_threads()
     tool.main()
     torch.set_num_threads(threads)
-    assert page.read_text().count('| c | v | 0.123 | 1 |') == 7
+    assert page.read_text().count('| c | v | 0.123 | 1 |') == 8
     written = json.loads(file.read_text())
     assert written['tables']['sampling'] == rows
     assert written['machine']['torch'] == torch.__version__

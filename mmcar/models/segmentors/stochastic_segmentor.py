@@ -231,7 +231,8 @@ class StochasticSegmentor(BaseSegmentor):
         seed = (hub.get_info('seed', 0), hub.get_info('iter', 0))
         optims = dict(optim_wrapper.items())
         for name, network in self.networks().items():
-            network.train(name in optims)
+            if network.training != (name in optims):  # a walk of its own
+                network.train(name in optims)
             lay_out_weights(network)
         data = self.data_preprocessor(data, True)
         batch = self.train_batch(data['inputs'], data['data_samples'], seed)
