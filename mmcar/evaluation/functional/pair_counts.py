@@ -29,7 +29,8 @@ class PairCounts(NamedTuple):
     second: Tensor
     window: Tensor
 
-    def __add__(self, other: 'PairCounts') -> 'PairCounts':
+    def plus(self, other: 'PairCounts') -> 'PairCounts':
+        """The counts of other pixels in addition."""
         return PairCounts(*(x + y for x, y in zip(self, other, strict=True)))
 
 
@@ -55,16 +56,18 @@ def count_pairs(
     """
     if a.device.type != 'cpu' or not hasattr(np, 'bitwise_count'):
         return _count_by_products(a, b, a_window, b_window, classes)
-    maps = a, b, a_window, b_window
     number = len(a) if a is b else len(a) + len(b)
     step = max(BLOCK // number // 64 * 64, 64)
     total: PairCounts | None = None
     for start in range(0, a.shape[1], step):
-        part = [m[:, start : start + step].numpy() for m in maps]
+        x, y, v, w = (
+            maps[:, start : start + step].numpy()
+            for maps in (a, b, a_window, b_window)
+        )
         if a is b:
-            part = [part[0], part[0], part[2], part[2]]
-        counts = _count_words(*part, classes)
-        total = counts if total is None else total + counts
+            y, w = x, v
+        counts = _count_words(x, y, v, w, classes)
+        total = counts if total is None else total.plus(counts)
     assert total is not None, 'maps without a pixel are refused before'
     return total
 
@@ -86,8 +89,9 @@ def _count_by_products(
         b_mask = a_mask if a is b else (b == c) * b_window
         pairs = (a_mask, b_mask), (a_mask, b_window), (a_window, b_mask)
         rows.append([(x @ y.T).double() for x, y in pairs])
-    counts = [torch.stack(column) for column in zip(*rows, strict=True)]
-    return PairCounts(*counts, (a_window @ b_window.T).double())
+    both, first, second = (torch.stack(c) for c in zip(*rows, strict=True))
+    window = (a_window @ b_window.T).double()
+    return PairCounts(both, first, second, window)
 
 
 def _count_words(
