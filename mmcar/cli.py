@@ -19,7 +19,9 @@ from mmengine.device import get_device
 from mmengine.runner import Runner
 
 from .apis import training
+from .apis.config_variables import check_options
 from .apis.error_sentences import USER_ERRORS, own_words, sentence_of
+from .apis.known_keys import TOP_LEVEL
 from .engine import unwrap_model
 from .utils.console import calm
 from .utils.errors import UserError
@@ -175,6 +177,7 @@ def load_config(args: argparse.Namespace) -> Config:
         raise UserError(
             f'--cfg-options do not fit {path}: {describe(error)}'
         ) from error
+    check_options(cfg, args.cfg_options or {}, TOP_LEVEL)
     os.environ.setdefault('LOCAL_RANK', str(args.local_rank))
     cfg.launcher = args.launcher
     default = cfg.get('work_dir') or f'work_dirs/{Path(path).stem}'

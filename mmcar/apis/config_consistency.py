@@ -12,6 +12,7 @@ from ..utils.errors import UserError
 from .config_leftovers import check_leftovers
 from .config_parts import LOADERS, Part, parts_of, setting_of
 from .config_running import check_running
+from .config_splits import check_splits
 from .config_values import check_values
 
 HEAD = 'model.decode_head'  # auxiliary ones may learn something else
@@ -31,6 +32,7 @@ def check_consistency(cfg: Config) -> None:
     check_running(cfg, parts)
     check_leftovers(cfg, parts)
     _check_class_numbers(cfg, parts)
+    check_splits(parts)
     _check_ignore_index(cfg, parts)
     _check_sample_numbers(cfg, parts)
     _check_regularizer(cfg, parts)
@@ -167,7 +169,8 @@ def _check_regularizer(cfg: Config, parts: Sequence[Part]) -> None:
         name
         for phase in phases
         if isinstance(phase, Mapping)
-        for name in phase.get('train', ())
+        and isinstance(phase.get('train'), (list, tuple))
+        for name in phase['train']
     ]
     for part in parts:
         kind = getattr(part.kind, '__name__', None)

@@ -80,8 +80,8 @@ def check_sections(cfg: Config) -> None:
             raise UserError(f'default_hooks.{name}={hook!r}: expected a dict.')
     for key in LISTS:
         value = cfg.get(key)
-        value = [value] if isinstance(value, Mapping) else value
-        for entry in [value] if isinstance(value, str) else value or ():
+        entries = value if isinstance(value, (list, tuple)) else [value]
+        for entry in entries if value is not None else ():
             if not isinstance(entry, Mapping):
                 raise UserError(
                     f'{key}={value!r}: expected a dict or a list of dicts.'
@@ -140,6 +140,8 @@ def _check_pipeline(part: Part, kind: type) -> None:
             f'{part.path}.pipeline is empty: images would not be loaded.'
         )
     steps = part.cfg.get('pipeline') or ()
+    if not isinstance(steps, (list, tuple)):
+        raise UserError(f'{part.path}.pipeline={steps!r}: expected a list.')
     for index, step in enumerate(steps):
         packs = isinstance(step, Mapping) and str(step.get('type')).startswith(
             'Pack'
@@ -174,8 +176,11 @@ def _check_typed(part: Part) -> None:
     known = arguments_of(kind)
     names = (*known.names, *EXTRA.get(part.section, ()))
     own = kind.__module__.startswith('mmcar')
+    owner = kind.__name__
+    if 'type' not in part.cfg:
+        owner = f'{part.path} names no type, and {owner}, its default,'
     _check_arguments(
-        part, kind.__name__, Arguments(names, known.hints, known.open), own
+        part, owner, Arguments(names, known.hints, known.open), own
     )
     prefix = part.cfg.get('data_prefix')
     if isinstance(prefix, Mapping) and inspect.isclass(kind):

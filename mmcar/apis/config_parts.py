@@ -87,6 +87,8 @@ class Part:
             return kind
         if not isinstance(kind, str) or self.registry is None or self.foreign:
             return None
+        if not kind.strip('. '):  # a registry cannot even look for it
+            return None
         for registry in (self.registry, *_same_level(self.registry)):
             if (found := registry.get(kind)) is not None:
                 return found

@@ -49,6 +49,7 @@ def check_running(cfg: Config, parts: Sequence[Part]) -> None:
         _check_loop(part)
         if part.section == SCHEDULER:
             _check_span(part)
+            _check_order(part)
             _check_phase(part, parts)
         if by_iterations:
             _check_epochs(part)
@@ -122,6 +123,16 @@ def _check_span(part: Part) -> None:
         raise UserError(
             f'{part.path}.end is missing: {kind.__name__} changes from begin '
             'to end, and without one it never gets anywhere.'
+        )
+
+
+def _check_order(part: Part) -> None:
+    """Refuse a scheduler that ends before it begins."""
+    begin, end = part.cfg.get('begin', 0), part.cfg.get('end')
+    if isinstance(begin, int) and isinstance(end, int) and end <= begin:
+        raise UserError(
+            f'{part.path}.end={end} is not after begin={begin}: the '
+            'scheduler would do nothing.'
         )
 
 

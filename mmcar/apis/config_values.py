@@ -1,6 +1,5 @@
 """Values that no setting of their name can have."""
 
-import math
 import os.path
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,9 +8,10 @@ from mmengine.runner import priority
 
 from ..utils.errors import UserError
 from .config_parts import Part
+from .config_ranges import check_range
 
-#: Of schedulers; all other numbers there are counts, rates and factors.
-MAY_BE_NEGATIVE = ('last_step',)
+#: Dicts whose keys are names of the user's own.
+NO_NUMBERS = ('metainfo', 'label_map', 'custom_keys')
 
 
 def check_values(parts: Sequence[Part]) -> None:
@@ -27,42 +27,36 @@ def check_values(parts: Sequence[Part]) -> None:
         if part.key == 'metainfo':
             _check_metainfo(part)
         for key, value in part.cfg.items():
-            _check_value(part, key, f'{part.path}.{key}', value)
+            path = f'{part.path}.{key}'
+            _check_value(part, key, path, value)
+            if isinstance(key, str) and part.key not in NO_NUMBERS:
+                check_range(path, key, value)
 
 
 def _check_value(part: Part, key: str, path: str, value: Any) -> None:
-    if isinstance(value, float) and math.isnan(value):
-        raise UserError(f'{path} is NaN: expected a number.')
     if key == 'loss_weight' and _is_number(value) and value < 0:
         raise UserError(
             f'{path}={value}: the model would learn the opposite; '
             'expected a number >= 0.'
         )
-    if part.section == 'param_scheduler' or part.key == 'clip_grad':
-        _check_not_negative(key, path, value)
-    if key == 'std' and part.key == 'data_preprocessor':
-        _check_std(path, value)
+    if key in ('mean', 'std') and part.key == 'data_preprocessor':
+        _check_pair(part, key)
     if (part.path, key) == ('default_hooks.checkpoint', 'rule'):
         _check_rule(path, value)
     if (part.path, key) == ('visualizer', 'alpha') and _is_number(value):
         _check_share(path, value)
     if key == 'priority' and part.section.endswith('_hooks'):
         _check_priority(path, value)
-    never = value == 0 if key == 'interval' else _below_one(value)
-    if key in ('interval', 'val_interval', 'window_size') and never:
+
+
+def _check_pair(part: Part, key: str) -> None:
+    """Refuse a mean without a deviation, which would change nothing."""
+    other = 'std' if key == 'mean' else 'mean'
+    if (part.cfg[key] is None) != (part.cfg.get(other) is None):
         raise UserError(
-            f'{path}={value}: expected a number of iterations or '
-            'epochs above 0.'
+            f'{part.path}.{key}={part.cfg[key]!r}, but {other}='
+            f'{part.cfg.get(other)!r}: images are normalised by both or none.'
         )
-
-
-def _check_not_negative(key: str, path: str, value: Any) -> None:
-    """Refuse learning rates and gradients that change their sign."""
-    numbers = value if isinstance(value, (list, tuple)) else [value]
-    if key not in MAY_BE_NEGATIVE and any(
-        _is_number(number) and number < 0 for number in numbers
-    ):
-        raise UserError(f'{path}={value}: expected no negative number.')
 
 
 def _check_share(path: str, value: float) -> None:
@@ -85,12 +79,6 @@ def _check_rule(path: str, value: Any) -> None:
     rules = value if isinstance(value, (list, tuple)) else [value]
     if any(rule not in (None, 'greater', 'less') for rule in rules):
         raise UserError(f"{path}={value!r}: expected 'greater' or 'less'.")
-
-
-def _check_std(path: str, value: Any) -> None:
-    deviations = value if isinstance(value, (list, tuple)) else [value]
-    if any(_is_number(x) and x <= 0 for x in deviations):
-        raise UserError(f'{path}={value}: images are divided by it; > 0.')
 
 
 def _check_metainfo(part: Part) -> None:
@@ -119,10 +107,6 @@ def _check_metainfo(part: Part) -> None:
             f'{part.path}.palette has {len(palette)} colours for '
             f'{len(classes)} classes.'
         )
-
-
-def _below_one(value: Any) -> bool:
-    return _is_number(value) and value < 1
 
 
 def _is_number(value: Any) -> bool:

@@ -24,7 +24,7 @@ EXTRA = {
 }
 LOADER_HINTS = {
     **dict.fromkeys(arguments_of(DataLoader).names, Any),
-    'batch_size': int | None,
+    'batch_size': int,
     'num_workers': int,
     'persistent_workers': bool,
     'drop_last': bool,
@@ -49,6 +49,8 @@ RUNNER_KEYS = {
 }
 # Names of variables that configs use by custom and that look like others.
 CUSTOMARY = {'test_pipeline', 'val_pipeline', 'train_pipeline'}
+#: All that somebody reads at the top level.
+TOP_LEVEL = frozenset(RUNNER_KEYS | CUSTOMARY)
 DEFAULT_HOOKS = {
     'runtime_info',
     'timer',
@@ -146,4 +148,6 @@ NEEDS_TYPE = re.compile(
     r'^model$|^(val|test)_evaluator(\[\d+\])?$|^custom_hooks\[\d+\]$'
     r'|^default_hooks\.\w+$|^param_scheduler\[\d+\]$|\.optimizer$'
     r'|_dataloader\.(.*\.)?dataset$|\.pipeline\[\d+\]$'
+    r'|\.vis_backends(\[\d+\])?$|^model_wrapper_cfg$|^visualizer$'
+    r'|_dataloader\.(batch_)?sampler$'
 )

@@ -36,6 +36,7 @@ from .config_errors import naming_keys
 STOCK_LOADER = 'LoadImageFromFile'
 LOOKED_AT = 16  # images; check_dataset.py looks at all
 FAR = 100.0  # deviations from the mean; no image has such values
+BYTE = 255  # the largest value of 8 bits
 IMAGES = 2  # of a batch: batch norm needs more than one
 
 
@@ -266,9 +267,24 @@ def check_batch(split: str, batch: Any) -> None:
 
 
 def check_normalization(model: nn.Module, batch: Any) -> None:
-    """Refuse a deviation for images of 0..1 where others arrive."""
+    """Refuse a mean or deviation for images of other units."""
     preprocessor = getattr(model, 'data_preprocessor', None)
     deviation = getattr(preprocessor, 'std', None)
+    mean = getattr(preprocessor, 'mean', None)
+    bytes_only = all(image.dtype == torch.uint8 for image in batch['inputs'])
+    if bytes_only and isinstance(mean, Tensor):
+        if mean.min() < 0 or mean.max() > BYTE:
+            raise UserError(
+                'model.data_preprocessor.mean='
+                f'{mean.flatten().tolist()}, but images have values from 0 '
+                f'to {BYTE}: give it in the units of the images.'
+            )
+        if deviation is not None and deviation.max() > BYTE:
+            raise UserError(
+                'model.data_preprocessor.std='
+                f'{deviation.flatten().tolist()}, but images have values '
+                f'from 0 to {BYTE}: give it in the units of the images.'
+            )
     if not isinstance(deviation, Tensor) or deviation.min() >= 1:
         return
     largest = max(float(image.abs().max()) for image in batch['inputs'])

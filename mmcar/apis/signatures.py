@@ -60,6 +60,8 @@ def arguments_of(kind: Callable) -> Arguments:
             elif parameter.kind is not parameter.VAR_POSITIONAL:
                 name = parameter.name
                 hint = hints.get(name) or _hint_of(parameter.default)
+                if parameter.default is None and hint is not Any:
+                    hint = typing.Optional[hint]  # noqa: UP045 any hint
                 names.setdefault(name, hint)
         if not takes_more:
             break
@@ -70,10 +72,15 @@ def arguments_of(kind: Callable) -> Arguments:
 def _hint_of(default: Any) -> Any:
     """What a default says about an argument without a hint.
 
-    One that is a number takes no text, and a switch no text either.
+    A switch takes nothing else, a number no text and no switch, a word no
+    switch and no list.
     """
-    if isinstance(default, (bool, int, float)):
+    if isinstance(default, bool):
+        return bool
+    if isinstance(default, (int, float)):
         return float | None | Sequence | Mapping
+    if isinstance(default, str):
+        return str | float | None
     return Any
 
 

@@ -6,7 +6,7 @@ import numbers
 import os
 import types
 import typing
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,27 +30,35 @@ def fits(value: Any, hint: Any, strict: bool = True) -> bool:
         value: Made of numbers, texts, lists, tuples and dicts.
         hint: The type hint; those that are not made of such types fit all.
         strict: Whether the hint is to be taken by its word. Elsewhere a
-            number may be given for a list, and None for anything.
+            number may be given for a list, and None for what is no number.
     """
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
+        if value is None:
+            return type(None) in inner or all(
+                fits(None, choice, strict) for choice in inner
+            )
         return any(fits(value, choice, strict) for choice in inner)
     if origin is typing.Literal:
         return not strict or value in inner
     if value is None:
-        return not strict or hint in (None, type(None), Any, object)
+        needed = hint in ((bool, int, float) if not strict else ())
+        return not needed and (
+            not strict or hint in (None, type(None), Any, object)
+        )
     base = origin or hint
     if base is numbers.Number:
         base = float
-    if base in (float, int) and strict:
-        kinds = (int, float) if base is float else int
-        return isinstance(value, kinds) and not isinstance(value, bool)
-    if base in (float, int, bool):
-        return isinstance(value, (bool, int, float))
+    if base is int and strict:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if base is bool:
+        return isinstance(value, bool) or (not strict and value in (0, 1))
+    if base in (float, int):
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
     if base is str:
-        return isinstance(value, str) or not (
-            strict or isinstance(value, bool)
-        )
+        kinds = (str, int, float, Mapping, Callable)
+        other = isinstance(value, bool) or not isinstance(value, kinds)
+        return isinstance(value, str) or not (strict or other)
     if base in (dict, collections.abc.Mapping):
         if not strict:
             return not isinstance(value, (str, bool, int, float))
@@ -75,7 +83,8 @@ def _entries_fit(value: Mapping, inner: tuple) -> bool:
 def _elements_fit(value: Any, base: type, inner: tuple, strict: bool) -> bool:
     if not isinstance(value, (list, tuple, range, set)):
         # Others' code often takes one where a list is hinted at.
-        return not strict and not isinstance(value, (str, Mapping))
+        other = isinstance(value, (str, Mapping) if inner else (bool, str))
+        return not (strict or other)
     if not inner:
         return True
     if base is tuple and inner[-1] is not Ellipsis:

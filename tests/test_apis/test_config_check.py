@@ -28,6 +28,9 @@ MISSPELT = {
     },
     'san-vit-b16_voc12aug-640x640.py': 'num_classes=20.*21 classes',
     'san-vit-l14_voc12aug-640x640.py': 'num_classes=20.*21 classes',
+    'swin-tiny-patch4-window7_upernet_1xb8-20k_levir-256x256.py': (
+        'norm_cfg=.*without effect'
+    ),
 }
 OTHER_PACKAGES = ('mmpretrain', 'mmdet', 'mmcls')
 

@@ -46,8 +46,24 @@ def test_defaults_say_what_is_meant():
         """Build."""
 
     hints = arguments_of(build).hints
-    for name in ('window_size', 'verbose'):
-        assert not fits('ten', hints[name], strict=False)
-        for value in (3, 0.5, [3, 4], None, {'a': 1}):
-            assert fits(value, hints[name], strict=False)
-    assert fits(3, hints['name'])
+    for value in (3, 0.5, [3, 4], {'a': 1}, None):
+        assert fits(value, hints['window_size'], strict=False)
+    for value in ('ten', True):
+        assert not fits(value, hints['window_size'], strict=False)
+    for value in (True, False, 0, 1):
+        assert fits(value, hints['verbose'], strict=False)
+    for value in ('yes', 3, None, [True]):
+        assert not fits(value, hints['verbose'], strict=False)
+    for value in ('y', 3, None):
+        assert fits(value, hints['name'], strict=False)
+    for value in (True, ['y']):
+        assert not fits(value, hints['name'], strict=False)
+
+
+def test_a_default_of_none_may_be_given():
+    def build(size: int = None, rate: float = 0.5) -> None:  # noqa: RUF013
+        """Build."""
+
+    hints = arguments_of(build).hints
+    assert fits(None, hints['size'], strict=False)
+    assert not fits(None, hints['rate'], strict=False)

@@ -47,7 +47,11 @@ def test_does_not_fit(value, hint):
 
 
 def test_others_hints_are_not_taken_by_their_word():
-    assert fits(None, int, strict=False)
+    assert not fits(None, int, strict=False)
+    assert fits(None, dict, strict=False)
+    assert not fits(True, int, strict=False)
+    assert fits(1, bool, strict=False)
+    assert not fits(3, bool, strict=False)
     assert fits(3, Sequence[int], strict=False)
     assert fits([{}], dict, strict=False)
     assert not fits('often', int, strict=False)
