@@ -6,7 +6,7 @@ import numbers
 import os
 import types
 import typing
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +56,7 @@ def fits(value: Any, hint: Any, strict: bool = True) -> bool:
     if base in (float, int):
         return isinstance(value, (int, float)) and not isinstance(value, bool)
     if base is str:
-        kinds = (str, int, float, Mapping, Callable)
-        other = isinstance(value, bool) or not isinstance(value, kinds)
+        other = isinstance(value, (bool, list, tuple))
         return isinstance(value, str) or not (strict or other)
     if base in (dict, collections.abc.Mapping):
         if not strict:
