@@ -13,7 +13,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import torch
-from benchmark.methods import METHODS, Setting
+from benchmark.methods import METHODS, Setting, best_of
 from benchmark.page import SEEDS, write_page
 from benchmark.running import Benchmark, log
 from benchmark.tasks import TASKS, Task
@@ -70,7 +70,7 @@ def run_task(
     second = [(m, s) for m in methods for s in methods[m].others(geds[m])]
     for method, found in tune(benchmark, task, second).items():
         geds[method] |= found
-    winners = {m: min(geds[m], key=geds[m].__getitem__) for m in methods}
+    winners = {m: best_of(geds[m]) for m in methods}
     for method, setting in winners.items():
         log(f'{task.title}: {method} is best with {setting}')
     chosen = [

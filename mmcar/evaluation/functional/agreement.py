@@ -74,6 +74,7 @@ def disputed_covariance(
             mean[None, None], 3, 1, padding=1, count_include_pad=False
         )[0, 0]
         disputed = known & (smooth >= DISPUTED) & (smooth <= 1 - DISPUTED)
+        disputed &= variance > 0  # at an edge, neighbours alone may differ
         if not disputed.any():
             continue
         for i, (down, right) in enumerate(DIRECTIONS):

@@ -4,6 +4,7 @@ The rule: three learning rates with the method's usual variant, then two other
 variants with the best of these rates.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from . import ours, peers
 from .plans import Plan
 from .tasks import Task
 
-RATES = (1e-3, 3e-4, 3e-3)
+RATES = (1e-3, 3e-3, 1e-2)
 
 
 class Setting(NamedTuple):
@@ -63,8 +64,13 @@ class Method:
 
     def others(self, geds: Mapping[Setting, float]) -> list[Setting]:
         """What is tried then, by the scores of the first."""
-        rate = min(geds, key=geds.__getitem__).rate
+        rate = best_of(geds).rate
         return [Setting(variant, rate) for variant in self.variants[1:]]
+
+
+def best_of(geds: Mapping[Setting, float]) -> Setting:
+    """The setting with the smallest GED; one without any is no candidate."""
+    return min(geds, key=lambda s: (math.isnan(geds[s]), geds[s]))
 
 
 METHODS = {

@@ -233,6 +233,7 @@ class Benchmark:
                 num_classes=task.num_classes,
                 num_samples=(16, 100),
                 classes=task.scored,
+                absent=cfg.test_evaluator[0].get('absent'),
             )
             record = dict(
                 task=task.name,

@@ -1,6 +1,7 @@
 """What is read from training images before anything is trained."""
 
 import json
+import math
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -14,20 +15,29 @@ from mmcar.evaluation import FloodMetric, fit_field
 from .tasks import Task, split
 
 FARTHEST = 16  # pixels at which annotators' agreement is looked at
+MOST_HELD_OUT = 200  # images that choose settings
 # Where an image has one label, there is nothing to fit.
 NOT_FITTED = dict(correlation_length=4.0, common=0.5)
 
 
 @cache
 def held_out(task: Task) -> tuple[list[int], list[int]]:
-    """Training images to train with, and those that choose settings."""
-    dataset = Config.fromfile(task.config).train_dataloader.dataset
-    dataset = DATASETS.build(dataset)
+    """Training images to train with, and those that choose settings.
+
+    Returns:
+        Indices among all images of the folder, as a data set takes them.
+    """
+    cfg = Config.fromfile(task.config).train_dataloader.dataset
+    dataset = DATASETS.build(cfg)
     names = [
         Path(dataset.get_data_info(i)['img_path']).stem
         for i in range(len(dataset))
     ]
-    return split(names, task.case)
+    # The config may take a part of the images itself.
+    own = list(cfg.get('indices') or range(len(names)))
+    kept, held = split(names, task.case)
+    held = held[:: math.ceil(len(held) / MOST_HELD_OUT)]
+    return [own[i] for i in kept], [own[i] for i in held]
 
 
 @cache

@@ -7,7 +7,7 @@ from mmcar.models import StochasticSegmentor
 from tests.test_tools.project import ROOT
 
 from ..benchmark.configs import parts
-from ..benchmark.methods import METHODS, RATES, Setting
+from ..benchmark.methods import METHODS, RATES, Setting, best_of
 from ..benchmark.plans import FITTED, TRAINED
 from ..benchmark.running import parameters
 from ..benchmark.tasks import TASKS
@@ -88,6 +88,12 @@ def test_other_variants_take_the_best_rate():
         ('rank 5', RATES[1]),
         ('rank 20', RATES[1]),
     }
+
+
+def test_a_score_that_is_none_does_not_win():
+    first = METHODS['ssn'].rates(TASKS['kits'])
+    geds = dict(zip(first, (float('nan'), 0.3, 0.2), strict=True))
+    assert best_of(geds) == first[2]
 
 
 def test_who_can_use_what():

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -57,6 +58,17 @@ def test_a_run_is_scored_once_and_known_again(kits, tmp_path):
     final = again.score(kits, 'training_free', FIELDS, 1, 'final')
     assert final['trainings'] != first['trainings']
     assert 'GED_100' in final['scores'] and final['sample_seconds'] > 0
+
+
+def test_a_part_of_the_images_is_divided_by_its_own_names(kits, tmp_path):
+    config = tmp_path / 'half.py'
+    config.write_text(
+        f'_base_ = {str(kits.config)!r}\n'
+        'train_dataloader = dict(dataset=dict(indices=[1, 3, 5, 7, 9]))\n'
+    )
+    half = replace(kits, data=str(config.with_suffix('')))
+    assert half.config == config
+    assert training_data.held_out(half) == ([1, 3, 5, 7], [9])
 
 
 def test_the_tuned_net_samples_as_f(kits, tmp_path):

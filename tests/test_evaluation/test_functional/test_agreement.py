@@ -58,6 +58,9 @@ def test_sums_are_those_of_a_loop_over_pairs_of_pixels_and_annotators():
                     continue
                 if abs(p - q) > 0.25:
                     continue
+                own = votes[:, y, x], votes[:, v, u]
+                if any(len(one.unique()) == 1 for one in own):
+                    continue
                 same, other = [], []
                 for a, b in itertools.product(range(4), range(4)):
                     value = votes[a, y, x] * votes[b, v, u]
@@ -99,6 +102,18 @@ def test_independent_pixels_are_found_again():
     fit = fit_field(annotations(IndependentPixelSampler(2)), 2, 24)
     assert fit.correlation_length < 1
     assert fit.common < 0.05
+
+
+def test_edges_that_all_agree_on_change_nothing():
+    """Smoothed, they look disputed; there are more of them than of dispute."""
+    sampler = GumbelSampler(2, correlation_length=4.0, common=0.5)
+    images = list(annotations(sampler, images=10))
+    stripes = torch.zeros(8, SIZE, SIZE, dtype=torch.long)
+    stripes[:, :, ::2] = 1
+    fit = fit_field(images, 2, max_distance=16)
+    again = fit_field([*images, *[stripes] * 10], 2, max_distance=16)
+    assert again[:2] == pytest.approx(fit[:2])
+    assert again.correlation_length == pytest.approx(4.0, rel=0.3)
 
 
 def test_without_dispute_there_is_nothing_to_fit():

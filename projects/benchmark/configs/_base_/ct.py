@@ -1,4 +1,8 @@
-# LIDC shapes with simulated CT at 32x32: every fourth slice is tested.
+# LIDC shapes with simulated CT at 32x32: every second slice is trained with,
+# every twelfth is tested.
 _base_ = '../../../cpu_experiments/configs/_base_/lidc_shapes_32.py'
-train_dataloader = dict(batch_size=8)
+train_dataloader = dict(
+    batch_size=8, dataset=dict(indices=list(range(0, 10872, 2)))
+)
 val_dataloader = None
+test_dataloader = dict(dataset=dict(indices=list(range(0, 2380, 12))))
