@@ -104,7 +104,7 @@ METHODS = {
     'recipe': Method(
         'recipe: F and G',
         ours.recipe,
-        ('as in the recipe', 'without D', 'fields'),
+        ('as in the recipe', 'without D', ours.FED),
         True,
         None,
     ),

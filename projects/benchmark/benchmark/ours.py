@@ -110,8 +110,12 @@ def learnt_fields(task: Task, variant: str, rate: float) -> Plan:
     return Plan([*trainings, partial(learn, share)], model)
 
 
+FED = 'D with a head start and little R1'
+
+
 def recipe(task: Task, variant: str, rate: float) -> Plan:
     """A refinement net that starts as the training-free sampler."""
+    fed, no_d = variant == FED, variant == 'without D'
     generator = dict(
         type='RefinementUNet',
         noise_size=8,
@@ -120,24 +124,15 @@ def recipe(task: Task, variant: str, rate: float) -> Plan:
         dropout=0.0,
         film='residual',
         upsample='resize',
-        gumbel=FIELDS if variant == 'fields' else dict(),
+        gumbel=dict(floor=FLOOR),
         temperature=0.05,
     )
-    adversarial = dict(
-        discriminator=dict(
-            type='DCGANDiscriminator', base_channels=16, depth=3
-        ),
-        loss_adv=dict(type='AdversarialLoss', loss_weight=1.0),
-    )
-    rates = dict(generator=rate, discriminator=rate / 10)
-    hooks = [dict(type='NetworkEMAHook', network='generator', momentum=0.01)]
-    if variant == 'without D':
-        adversarial, rates = {}, dict(generator=rate)
-    else:
-        hooks.append(dict(type='R1Hook', weight=10.0, interval=8))
+    d_rate = 1e-3 if fed else rate / 10
+    r1 = dict(type='R1Hook', weight=0.01 if fed else 10.0, interval=8)
+    ema = dict(type='NetworkEMAHook', network='generator', momentum=0.01)
 
     def model(paths: list[str]) -> dict:
-        return car(
+        found = car(
             task,
             net_f(task, SMALLER, paths),
             generator,
@@ -146,14 +141,36 @@ def recipe(task: Task, variant: str, rate: float) -> Plan:
                 dict(type='CalibrationLoss', loss_weight=5.0),
                 energy(task, 'EnergyLoss', 10.0),
             ],
-            **adversarial,
         )
+        if no_d:
+            return found
+        d = dict(type='DCGANDiscriminator', base_channels=16, depth=3)
+        if fed and len(paths) > (not task.known):  # it has had its start
+            d['init_cfg'] = dict(
+                type='Pretrained',
+                prefix='discriminator.',
+                checkpoint=paths[not task.known],
+            )
+        weight = 2.0 if fed else 1.0
+        loss = dict(type='AdversarialLoss', loss_weight=weight)
+        return dict(found, discriminator=d, loss_adv=loss)
+
+    def head_start(share: float, paths: list[str]) -> Training:
+        rates = dict(discriminator=d_rate)
+        return Training('d', model(paths), rates, share, hooks=[r1])
 
     def refine(share: float, paths: list[str]) -> Training:
+        rates = dict(generator=rate)
+        if not no_d:
+            rates['discriminator'] = d_rate
+        hooks = [ema] if no_d else [ema, r1]
         return Training('recipe', model(paths), rates, share, hooks=hooks)
 
     trainings = f_training(task, rate, SMALLER, 0.5)
     share = 0.5 if trainings else 1.0
+    if fed:
+        trainings = [*trainings, partial(head_start, 0.2 * share)]
+        share *= 0.8
     return Plan([*trainings, partial(refine, share)], model)
 
 
