@@ -13,7 +13,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import torch
-from benchmark.methods import METHODS, Setting, best_of
+from benchmark.methods import DIET_RATE, METHODS, Setting, best_of
 from benchmark.page import SEEDS, write_page
 from benchmark.running import Benchmark, log
 from benchmark.tasks import TASKS, Task
@@ -55,6 +55,11 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument(
         '--page', action='store_true', help='only write the page'
     )
+    parser.add_argument(
+        '--adversary',
+        action='store_true',
+        help='compare diets of D in the recipe, on held-out training images',
+    )
     parser.add_argument('--debug', action='store_true')
     return parser.parse_args()
 
@@ -80,6 +85,18 @@ def run_task(
     ]
     benchmark.bound(task)
     run_all(benchmark, task, chosen, 'final')
+
+
+def run_diets(
+    benchmark: Benchmark, name: str, args: argparse.Namespace
+) -> None:
+    """The recipe with several diets of D, with every seed."""
+    runs = [
+        ('recipe', Setting(variant, DIET_RATE), seed)
+        for seed in range(args.seeds)
+        for variant in METHODS['recipe'].variants
+    ]
+    run_all(benchmark, TASKS[name], runs, 'diet')
 
 
 def tune(
@@ -133,7 +150,8 @@ def main() -> None:
         init_default_scope('mmseg')
         benchmark = Benchmark(work_dir, args.budget, current_commit(ROOT))
         for name in args.tasks:
-            run_task(benchmark, name, args)
+            run = run_diets if args.adversary else run_task
+            run(benchmark, name, args)
             write_json(work_dir / 'results.json', collect(work_dir))
         return
     records = collect(work_dir)

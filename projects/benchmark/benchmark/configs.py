@@ -39,7 +39,7 @@ def labelled(cfg: Config, task: Task, part: str) -> dict:
         pipeline=cfg.test_dataloader.dataset.pipeline,
         test_mode=True,
     )
-    if part == 'tune':
+    if part != 'final':
         found['indices'] = held_out(task)[0]
     return found
 
@@ -64,7 +64,7 @@ def train_config(
     """
     cfg = data_config(task)
     cfg.model = filled(cfg, training.model, task, part, black_box)
-    if part == 'tune':
+    if part != 'final':
         cfg.train_dataloader.dataset.indices = held_out(task)[0]
     adam = dict(type='Adam', weight_decay=5e-4)
     cfg.optim_wrapper = dict(
@@ -101,7 +101,7 @@ def test_config(
     annotated = labelled(cfg, task, 'final')
     cfg.test_dataloader.batch_size = 16
     counts: tuple[int, ...] = (16, 100)
-    if part == 'tune':
+    if part != 'final':
         counts = (16,)
         held = dict(annotated, indices=held_out(task)[1])
         cfg.test_dataloader.dataset = held

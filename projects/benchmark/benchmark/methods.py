@@ -14,6 +14,7 @@ from .plans import Plan
 from .tasks import Task
 
 RATES = (1e-3, 3e-3, 1e-2)
+DIET_RATE = RATES[0]  # at which diets of D are compared
 
 
 class Setting(NamedTuple):

@@ -11,7 +11,7 @@ from pathlib import Path
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file
 
-from .methods import METHODS
+from .methods import DIET_RATE, METHODS, Setting
 from .tasks import TASKS, Task
 
 MARKED = re.compile(r'(<!-- table: (.+?) -->\n).*?(<!-- end -->)', re.DOTALL)
@@ -41,6 +41,7 @@ COLUMNS = {
     'sample_seconds': Column('16 samples, ms', 0, 1000),
     'sample_mb': Column('MB', 0),
     'parameters': Column('parameters, k', 0, 1e-3),
+    'd_acc': Column("D's accuracy, %", 1, 100),
 }
 PLAIN = ('train_minutes', 'sample_seconds', 'sample_mb', 'parameters')
 
@@ -88,6 +89,12 @@ def figures(run: dict) -> dict[str, float]:
         **run['scores'],
         **{key: run[key] for key in costs if key in run},
         'train_minutes': run.get('train_seconds', math.nan) / 60,
+        **{
+            key: ends[-1]
+            for logged in run.get('logged', ())
+            for key, ends in logged.items()
+            if key == 'd_acc'
+        },
     }
 
 
@@ -120,7 +127,8 @@ def score_table(records: Sequence[dict], task: Task) -> str:
     keys = [
         key
         for key in COLUMNS
-        if key not in ('HM-IoU_16', 'flip_error') or key == task.second
+        if key not in ('HM-IoU_16', 'flip_error', 'd_acc')
+        or key == task.second
     ]
     heads = [COLUMNS[key].heading for key in keys]
     lines = [['', *heads, 'seeds']]
@@ -218,7 +226,13 @@ def unfinished(rows: Sequence[Row], task: Task) -> str:
 
 def budget_line(records: Sequence[dict]) -> str:
     """What every training had."""
-    budgets = sorted({r['budget'] for r in records if 'budget' in r})
+    budgets = sorted(
+        {
+            record['budget']
+            for record in records
+            if 'budget' in record and record['part'] != 'diet'
+        }
+    )
     shown = ' or '.join(f'{budget:g}' for budget in budgets) or 'no'
     return f'Budget of a training: {shown} processor seconds.'
 
@@ -228,7 +242,7 @@ def settings_table(records: Sequence[dict]) -> str:
     lines = [['task', 'method', 'settings and their GED 16, winner bold']]
     tuned = defaultdict(dict)
     for record in records:
-        if record['part'] == 'tune':
+        if record['part'] == 'tune' and record['seed'] == 0:
             key = record['task'], record['method']
             tuned[key][record['setting']] = record['scores']['GED_16']
     for task in TASKS:
@@ -244,6 +258,29 @@ def settings_table(records: Sequence[dict]) -> str:
             ]
             title = METHODS[method].title
             lines.append([task, title, '; '.join(shown)])
+    return markdown(lines)
+
+
+def adversary_table(records: Sequence[dict]) -> str:
+    """The recipe with several diets of D, on held-out training images."""
+    keys = 'GED_16', 'HM-IoU_16', 'flip_error', 'flood_rate_16', 'd_acc'
+    heads = [COLUMNS[key].heading for key in keys]
+    lines = [['task', 'D', *heads, 'budget, s', 'seeds']]
+    for task in TASKS.values():
+        for variant in METHODS['recipe'].variants:
+            setting = str(Setting(variant, DIET_RATE))
+            runs = [
+                record
+                for record in records
+                if record['part'] == 'diet'
+                and (record['task'], record['method'], record['setting'])
+                == (task.name, 'recipe', setting)
+            ]
+            if runs:
+                row = Row('recipe', tuple(runs))
+                cells = [row.cell(key) for key in keys]
+                cells += [f'{runs[0]["budget"]:g}', str(len(runs))]
+                lines.append([task.name, variant, *cells])
     return markdown(lines)
 
 
@@ -279,6 +316,7 @@ def all_tables(records: Sequence[dict]) -> dict[str, str]:
         'summary': summary(records),
         **{name: score_table(records, task) for name, task in TASKS.items()},
         'settings': settings_table(records),
+        'adversary': adversary_table(records),
         'runs': runs_table(records),
     }
 

@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 from mmengine.config import Config
+from mmengine.logging import MessageHub
 from mmseg.registry import DATASETS
 
 from mmcar.engine import ProcessorBudgetHook
@@ -90,8 +92,8 @@ class Benchmark:
             setting: Its variant and learning rate.
             seed: Seed of trainings and of the test's noise.
             part: 'tune' trains without the held-out training images and is
-                scored on them; 'final' trains on all and is scored on the
-                test images.
+                scored on them, as does 'diet'; 'final' trains on all and is
+                scored on the test images.
             wait: Wait for another process that does the same.
 
         Returns:
@@ -131,6 +133,7 @@ class Benchmark:
                 ],
                 train_seconds=sum(report['seconds'] for report in reports),
                 iterations=[report['iterations'] for report in reports],
+                logged=[report.get('logged', {}) for report in reports],
                 **self._test(cfg, plan, paths, folder, part),
             )
             write_json(path, record)
@@ -175,6 +178,7 @@ class Benchmark:
                 weights=str(weights),
                 seconds=clock.spent,
                 iterations=runner.iter,
+                logged=start_and_end(runner.message_hub),
                 seed=seed,
                 part=part,
                 commit=self.commit,
@@ -266,6 +270,19 @@ class Benchmark:
                 Path(runner.message_hub.get_info('last_ckpt')).read_bytes(),
             )
         return str(path)
+
+
+def start_and_end(hub: MessageHub) -> dict[str, list[float]]:
+    """Means of what a training logged, over its first and last tenth."""
+    found = {}
+    for name, buffer in hub.log_scalars.items():
+        values, _ = buffer.data
+        if name.startswith('train/') and len(values):
+            tenth = max(len(values) // 10, 1)
+            ends = values[:tenth], values[-tenth:]
+            means = [float(np.mean(end)) for end in ends]
+            found[name.removeprefix('train/')] = means
+    return found
 
 
 def parameters(model: torch.nn.Module) -> int:

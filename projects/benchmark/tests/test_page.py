@@ -8,7 +8,9 @@ import pytest
 
 from mmcar.utils.errors import UserError
 
+from ..benchmark.ours import FED
 from ..benchmark.page import (
+    adversary_table,
     all_tables,
     fill_page,
     rows_of,
@@ -103,6 +105,22 @@ def test_tables_have_the_methods_that_fit_and_what_is_possible():
         bound.pop(key)
     *_, last = score_table([bound], TASKS['bubil']).splitlines()
     assert '.010' in last and 'annotations' in last
+
+
+def test_diets_of_d_are_compared_over_seeds():
+    setting = 'without D, lr 0.001'
+    runs = [
+        record('recipe', ged, seed, part='diet', setting=setting)
+        for seed, ged in enumerate((0.1, 0.2, 0.3))
+    ]
+    fed = record('recipe', 0.1, part='diet', setting=f'{FED}, lr 0.001')
+    fed['logged'] = [dict(loss=[1.0, 0.5]), dict(d_acc=[0.5, 0.75])]
+    other = record('recipe', 0.9, part='diet', setting='without D, lr 0.003')
+    _, _, without, head_start = adversary_table(
+        [*runs, fed, other]
+    ).splitlines()
+    assert '.200 ± .100' in without and without.endswith('| 3 |')
+    assert '| 75.0 | 30 | 1 |' in head_start
 
 
 def test_the_page_is_that_of_the_results():

@@ -48,6 +48,8 @@ def test_a_run_is_scored_once_and_known_again(kits, tmp_path):
     assert first['commit'] == 'abc' and first['train_seconds'] >= 0.2
     assert 0 <= first['scores']['GED_16'] < 2
     assert 'flood_rate_16' in first['scores']
+    before, after = first['logged'][0]['loss_ce']
+    assert before > 0 and after > 0
     again = Benchmark(tmp_path / 'work', 0.2, 'def')
     assert again.score(kits, 'training_free', FIELDS, 0, 'tune') == first
     # The same F, another draw: no second training.
