@@ -187,6 +187,8 @@ def load_config(args: argparse.Namespace) -> Config:
 
 def _is_importing(error: Exception) -> bool:
     """Whether a config could be read, but not import what it names."""
+    if 'import custom modules' in str(error):
+        return True
     frames = traceback.extract_tb(error.__traceback__)
     return 'import_modules_from_strings' in [
         *(frame.name for frame in frames[-3:]),

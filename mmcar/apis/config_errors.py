@@ -201,7 +201,10 @@ def _find(
             ]
             found = _being_built(found, frames[index:])
         if found:
-            return min(found, key=lambda p: p.section != section)
+            # Of parts that are alike, the one that says most of what is built.
+            return min(
+                found, key=lambda p: (p.section != section, -len(p.cfg))
+            )
     return None
 
 

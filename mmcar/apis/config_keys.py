@@ -32,6 +32,7 @@ from .known_keys import (
     METAINFO_KEYS,
     NEEDS_TYPE,
     PARAMWISE_KEYS,
+    PART_LISTS,
     PLAIN_DICTS,
     PLAIN_VALUES,
     PREFIX_KEYS,
@@ -132,6 +133,12 @@ def _check_loader(part: Part) -> None:
             "would score the same images. Set dict(type='DefaultSampler', "
             'shuffle=False).'
         )
+    if not sampled and not part.cfg.get('shuffle'):
+        raise UserError(
+            f'{part.path}.sampler is missing: without one, images would come '
+            "in the same order for ever. Set dict(type='InfiniteSampler', "
+            'shuffle=True).'
+        )
 
 
 def _check_pipeline(part: Part, kind: type) -> None:
@@ -173,6 +180,7 @@ def _check_typed(part: Part) -> None:
         _check_pipeline(part, kind)
     if part.registry is MODELS and part.key.endswith(('_cfg', 'init_cfg')):
         return  # layers: their builders take more than the class
+    _check_elements(part)
     known = arguments_of(kind)
     names = (*known.names, *EXTRA.get(part.section, ()))
     own = kind.__module__.startswith('mmcar')
@@ -189,6 +197,20 @@ def _check_typed(part: Part) -> None:
         keys = dict.fromkeys(default_of(kind, 'data_prefix') or (), Any)
         keys |= PREFIX_KEYS
         _check_plain_dict(path, prefix, keys, not ours)
+
+
+def _check_elements(part: Part) -> None:
+    """Refuse names where a list holds parts."""
+    for key in PART_LISTS:
+        value = part.cfg.get(key)
+        for index, entry in enumerate(
+            value if isinstance(value, list) else ()
+        ):
+            if isinstance(entry, (str, int, float)):
+                raise UserError(
+                    f'{part.path}.{key}[{index}]={entry!r}: expected a dict '
+                    'with a type.'
+                )
 
 
 def _untyped_kind(part: Part) -> type | None:

@@ -138,6 +138,8 @@ DICTS = (
 )
 LEVELS = ('CRITICAL', 'ERROR', 'WARNING', 'INFO', 'DEBUG', 'NOTSET')
 LISTS = ('val_evaluator', 'test_evaluator', 'custom_hooks', 'param_scheduler')
+#: Settings that are lists of parts.
+PART_LISTS = ('vis_backends', 'datasets', 'metrics', 'loss_samples')
 UNTYPED = {
     'val_cfg': ValLoop,
     'test_cfg': TestLoop,

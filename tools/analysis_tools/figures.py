@@ -106,7 +106,11 @@ def main() -> None:
     if curves := changing(read_curves(*logs)):
         figures['training'] = draw_curves(curves)
     else:
-        print(f'No training curves: {cfg.work_dir} has no log of a training.')
+        print(
+            f'No training curves: no log in {cfg.work_dir} has two values of '
+            'a loss or score; default_hooks.logger.interval says how often '
+            'they are written.'
+        )
     for name, figure in figures.items():
         figure.savefig(out / f'{name}.png', dpi=110)
         print(out / f'{name}.png')
