@@ -71,7 +71,7 @@ def naming_keys(cfg: Config, section: str | None = None) -> Iterator[None]:
         named = isinstance(error, ConfigError)
         if named or system_sentence(error) is not None:
             raise
-        frames = list(_frames(error))
+        frames = list(_frames(_inner(error)))
         part = _find(frames, list(parts_of(cfg)), section)
         path = _stage(frames) or section
         if part is not None:
@@ -144,11 +144,19 @@ def _describe(error: Exception) -> str:
     """The sentence of a user error; others with their type and a hint."""
     if isinstance(error, USER_ERRORS):
         return own_words(error)
-    text = f'{type(error).__name__}: {error}'.strip().rstrip('.')
+    text = f'{type(error).__name__}: {_inner(error)}'.strip().rstrip('.')
     return f'{text}. (--debug shows where.)'
 
 
-def _frames(error: Exception) -> Iterator[FrameType]:
+def _inner(error: Exception) -> BaseException:
+    """What went wrong in a hook, around which MMEngine puts its own error."""
+    inner = error.__context__
+    if isinstance(inner, TypeError) and str(error).startswith(f'{inner} in <'):
+        return inner
+    return error
+
+
+def _frames(error: BaseException) -> Iterator[FrameType]:
     """The frames that an error passed, the innermost first."""
     frames = []
     trace = error.__traceback__

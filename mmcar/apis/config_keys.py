@@ -18,7 +18,7 @@ from mmseg.registry import DATASETS, MODELS, OPTIM_WRAPPERS
 from ..datasets import MultiAnnotatorDataset
 from ..utils.errors import UserError
 from ..utils.hints import fits, misfit, nearest
-from .config_parts import LOADERS, Part, parts_of, value_at
+from .config_parts import LOADERS, Part, parts_of, setting_of, value_at
 from .known_keys import (
     ALWAYS,
     CLIP_KEYS,
@@ -181,7 +181,7 @@ def _check_typed(part: Part) -> None:
     if part.registry is MODELS and part.key.endswith(('_cfg', 'init_cfg')):
         return  # layers: their builders take more than the class
     _check_elements(part)
-    known = arguments_of(kind)
+    known = _with_forwarded(part, arguments_of(kind))
     names = (*known.names, *EXTRA.get(part.section, ()))
     own = kind.__module__.startswith('mmcar')
     owner = kind.__name__
@@ -197,6 +197,21 @@ def _check_typed(part: Part) -> None:
         keys = dict.fromkeys(default_of(kind, 'data_prefix') or (), Any)
         keys |= PREFIX_KEYS
         _check_plain_dict(path, prefix, keys, not ours)
+
+
+def _with_forwarded(part: Part, known: Arguments) -> Arguments:
+    """The arguments of a hook, and of the average that it hands them to."""
+    if 'ema_type' not in known.names or not known.open:
+        return known
+    averaged = MODELS.get(str(setting_of(part, 'ema_type')))
+    if averaged is None:
+        return known
+    other = arguments_of(averaged)
+    return Arguments(
+        (*known.names, *other.names),
+        {**other.hints, **known.hints},
+        other.open,
+    )
 
 
 def _check_elements(part: Part) -> None:
@@ -262,6 +277,8 @@ def _check_arguments(
                 continue
             raise UserError(_unknown(path, key, known.names, owner))
         hint = known.hints.get(key, Any)
+        if key.endswith('_cfg') and isinstance(value, (str, int, float)):
+            raise UserError(f'{path}={value!r}: expected a dict.')
         if (part.section, value) == ('param_scheduler', 'phase'):
             continue  # a number by the time it is built
         if not fits(value, hint, strict=own):

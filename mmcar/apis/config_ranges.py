@@ -83,6 +83,7 @@ RANGES: tuple[tuple[re.Pattern[str], Range], ...] = tuple(
         (r'weight_decay', SHARE),
         (r'lr', Range(0, 100, open_low=True)),
         (r'std|temperature|max_norm|T|scale_factor|ratio_range', ABOVE_0),
+        (r'scales?', Range(0, VAST, open_low=True, also=(-1,))),
         (r'start_factor|end_factor|gamma|power', Range(0, 1000)),
     )
 )

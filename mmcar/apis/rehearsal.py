@@ -31,11 +31,13 @@ from ..engine.resumable_data import ResumableDataLoader
 from ..evaluation.metrics.names import better
 from ..structures import refuse_shared_keys
 from ..utils.errors import UserError
+from ..utils.hints import nearest
 from .config_errors import naming_keys
 
 STOCK_LOADER = 'LoadImageFromFile'
 LOOKED_AT = 16  # images; check_dataset.py looks at all
 FAR = 100.0  # deviations from the mean; no image has such values
+CLOSE = 0.8  # likeness of names, from 0 to 1
 BYTE = 255  # the largest value of 8 bits
 IMAGES = 2  # of a batch: batch norm needs more than one
 
@@ -297,6 +299,21 @@ def check_normalization(model: nn.Module, batch: Any) -> None:
         )
 
 
+def check_custom_keys(cfg: Config, model: nn.Module) -> None:
+    """Refuse settings for parameters whose name is nearly, not quite, one."""
+    wrapper = cfg.get('optim_wrapper') or {}
+    keys = (wrapper.get('paramwise_cfg') or {}).get('custom_keys') or {}
+    names = [name for name, _ in model.named_parameters()]
+    words = {word for name in names for word in name.split('.')}
+    for key in keys:
+        near = nearest(key, words, CLOSE)
+        if near is not None and not any(key in name for name in names):
+            raise UserError(
+                f'optim_wrapper.paramwise_cfg.custom_keys.{key}: no parameter '
+                f'of the model is called so; did you mean {near!r}?'
+            )
+
+
 class RehearsalHook(Hook):
     """Tries everything that a training will do, just before it begins.
 
@@ -310,6 +327,7 @@ class RehearsalHook(Hook):
 
     def before_train(self, runner: Runner) -> None:
         """Try one step of every phase and one validation image."""
+        check_custom_keys(self.cfg, unwrap_model(runner.model))
         with untouched(unwrap_model(runner.model)):
             self.rehearse(runner)
         self.done = True

@@ -1,7 +1,7 @@
 import pytest
 import torch
 from mmengine.config import Config
-from mmengine.registry import OPTIMIZERS
+from mmengine.registry import HOOKS, OPTIMIZERS
 from mmseg.registry import MODELS
 
 from mmcar.apis.config_errors import ConfigError, naming_keys
@@ -111,3 +111,21 @@ def test_parts_of_another_package_that_do_not_fit():
         naming_keys(cfg),
     ):
         calibration(torch.zeros(2, 3, 16, 16), None)
+
+
+def test_a_hook_that_fails_inside_mmengine():
+    """MMEngine raises an error of its own in place of a hook's."""
+    cfg = Config(dict(custom_hooks=[dict(type='EMAHook', momentum='x')]))
+    hook = HOOKS.build(cfg.custom_hooks[0])
+
+    def call_hook() -> None:
+        try:
+            hook.before_run(None)
+        except (TypeError, AttributeError) as error:
+            raise TypeError(f'{error} in {hook}') from None
+
+    hook.before_run = lambda runner: hook.after_load_checkpoint(runner, 5)
+    with pytest.raises(TypeError) as caught, naming_keys(cfg):
+        call_hook()
+    if hasattr(caught.value, 'add_note'):
+        assert 'custom_hooks[0] (EMAHook)' in caught.value.__notes__[0]

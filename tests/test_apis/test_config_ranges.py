@@ -29,6 +29,7 @@ NAN, INF = float('nan'), float('inf')
         ('lr', '1e-3'),
         ('std', [1.0, 0.0]),
         ('interval', 0),
+        ('scales', [16, 0]),
         ('floor', -0.1),
         ('anything', -1),
         ('anything', NAN),

@@ -5,6 +5,7 @@ import pytest
 from tests.test_wrong_configs import (
     contradictions,
     corpus,
+    fourth_set,
     held_out,
     third_set,
     unseen,
@@ -22,6 +23,7 @@ CASES = [
     *unseen.UNSEEN,
     *held_out.HELD_OUT,
     *third_set.THIRD_SET,
+    *fourth_set.FOURTH_SET,
 ]
 # Without addresses of objects: parallel runs must agree on names.
 NAMES = [
