@@ -57,13 +57,13 @@ def _check_pair(part: Part, key: str) -> None:
             f'{part.path}.{key}={part.cfg[key]!r}, but {other}='
             f'{part.cfg.get(other)!r}: images are normalised by both or none.'
         )
-    pair = part.cfg[key], part.cfg.get(other)
-    if all(isinstance(x, (list, tuple)) for x in pair) and (
-        len(pair[0]) != len(pair[1])
-    ):
+    values = [part.cfg[key], part.cfg.get(other)]
+    lists = [x for x in values if isinstance(x, (list, tuple))]
+    if len({len(x) for x in lists}) > 1:
         raise UserError(
-            f'{part.path}.{key}={pair[0]!r}, but {other}={pair[1]!r}: '
-            'expected as many numbers as images have channels.'
+            f'{part.path}.{key}={part.cfg[key]!r}, but {other}='
+            f'{part.cfg.get(other)!r}: expected as many numbers as images '
+            'have channels.'
         )
 
 
