@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,6 +82,7 @@ RANGES: tuple[tuple[re.Pattern[str], Range], ...] = tuple(
         (r'cat_max_ratio|momentum|betas|(\w+_)?decay_rate', SHARE),
         (r'weight_decay', SHARE),
         (r'lr', Range(0, 100, open_low=True)),
+        (r'loss_weight', Range()),
         (r'std|temperature|max_norm|T|scale_factor|ratio_range', ABOVE_0),
         (r'scales?', Range(0, VAST, open_low=True, also=(-1,))),
         (r'start_factor|end_factor|gamma|power', Range(0, 1000)),
@@ -140,5 +141,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_no_number(value: Any) -> bool:
-    """Whether a switch or a text stands for a number."""
+    """Whether a switch, a text or a dict of no part stands for a number."""
+    if isinstance(value, Mapping):
+        return 'type' not in value
     return isinstance(value, (bool, str)) and value not in WORDS

@@ -30,6 +30,8 @@ NAN, INF = float('nan'), float('inf')
         ('std', [1.0, 0.0]),
         ('interval', 0),
         ('scales', [16, 0]),
+        ('size', {'height': 16}),
+        ('loss_weight', {'value': 1.0}),
         ('floor', -0.1),
         ('anything', -1),
         ('anything', NAN),
