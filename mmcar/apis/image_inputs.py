@@ -12,20 +12,18 @@ import numpy as np
 import torch
 from mmcv.transforms import Compose
 from mmengine.config import Config
-from mmseg.registry import DATASETS
 
-from ..datasets import Cityscapes24Dataset, MultiAnnotatorDataset
 from ..datasets.image_files import IMAGE_SUFFIXES, refuse_deep
 from ..datasets.listing import list_files, natural_key
 from ..datasets.transforms.intensity import RAW_DTYPE
 from ..structures import sample_key, sample_key_below
 from ..utils.errors import MissingFileError, UserError
 from ..visualization.hooks import input_image
+from .data_roots import data_roots, names_images
 from .model_loading import tested_dataset
 
 STOCK_LOADER, OWN_LOADER = 'LoadImageFromFile', 'LoadCheckedImage'
 # Data sets that give their images a sample key.
-NAMING_DATASETS = (MultiAnnotatorDataset, Cityscapes24Dataset)
 # What needs labels, which images to predict do not have.
 LABEL_TRANSFORMS = (
     'LoadAnnotations',
@@ -146,15 +144,16 @@ class DatasetKeys:
 
     Args:
         dataset: Its config, or {}.
+        roots: See `data_roots`.
     """
 
-    def __init__(self, dataset: Mapping) -> None:
+    def __init__(self, dataset: Mapping, roots: Sequence[str] = ()) -> None:
         prefix = (dataset.get('data_prefix') or {}).get('img_path')
         root = dataset.get('data_root') or ''
         self.folder = None if prefix is None else os.path.join(root, prefix)
         self.prefix = dataset.get('key_prefix', '')
-        kind = DATASETS.get(dataset['type']) if 'type' in dataset else None
-        self.by_path = not issubclass(kind or object, NAMING_DATASETS)
+        self.by_path = not names_images(dict(dataset))
+        self.roots = roots
 
     def __call__(self, path: str) -> str | None:
         """The key that the data set gives an image; None if not its own."""
@@ -164,7 +163,7 @@ class DatasetKeys:
         if not Path(path).is_relative_to(folder):
             return None
         if self.by_path:
-            return sample_key({'img_path': path})
+            return sample_key({'img_path': path}, self.roots)
         image = os.path.relpath(path, folder)
         return sample_key_below(folder, image, self.prefix)
 
@@ -198,7 +197,7 @@ class ImagePipeline:
         self.loader = kinds[loader]
         self.color_type = steps[loader].get('color_type', 'color')
         self.by_file = 'LoadBlackBoxProbs' in kinds
-        self.key_of = DatasetKeys(tested_dataset(cfg))
+        self.key_of = DatasetKeys(tested_dataset(cfg), data_roots(cfg))
         self.load = Compose(steps[: loader + 1])
         self.transform = Compose(steps[loader + 1 :])
 

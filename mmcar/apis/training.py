@@ -16,6 +16,7 @@ from ..utils.console import is_calm, quieten
 from ..utils.errors import UserError
 from .config_check import check_config
 from .config_errors import naming_keys
+from .data_roots import tell_roots
 from .rehearsal import RehearsalHook
 
 
@@ -35,14 +36,20 @@ def build_runner(cfg: Config, progress: bool = True) -> Runner:
         torch.distributed.init_process_group('gloo')
     with naming_keys(cfg):
         prepare_caches(cfg)
-        if 'runner_type' in cfg:
-            return RUNNERS.build(cfg)
-        if not is_calm():
-            return Runner.from_cfg(cfg)
-        runner = CalmRunner.from_cfg(cfg)
-        if progress:
-            runner.register_hook(ProgressHook())
-        return runner
+        runner = _build(cfg, progress)
+    tell_roots(runner.model, cfg)
+    return runner
+
+
+def _build(cfg: Config, progress: bool) -> Runner:
+    if 'runner_type' in cfg:
+        return RUNNERS.build(cfg)
+    if not is_calm():
+        return Runner.from_cfg(cfg)
+    runner = CalmRunner.from_cfg(cfg)
+    if progress:
+        runner.register_hook(ProgressHook())
+    return runner
 
 
 class CalmRunner(Runner):

@@ -1,7 +1,7 @@
 """The name of an image: key of its noise, of its files, of its cache."""
 
 import os.path
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -10,22 +10,36 @@ from mmseg.structures import SegDataSample
 from ..utils.errors import UserError
 
 
-def sample_key(data_sample: SegDataSample | Mapping) -> str:
+def sample_key(
+    data_sample: SegDataSample | Mapping, roots: Sequence[str] = ()
+) -> str:
     """A stable name of an image: the key of its noise and of its files.
 
     It is ``sample_key`` where a data set sets one: the path relative to the
-    parent of the image folder, wherever the data lie. Else it is the whole
-    path of the image, relative to the current folder where it is below it:
-    the same on every machine if ``data_root`` is a relative path.
+    parent of the image folder, wherever the data lie. Else it is the path
+    relative to the data root; where that is not known, the whole path of the
+    image, relative to the current folder where it is below it.
+
+    Args:
+        data_sample: Of the image, or what a data set says about it.
+        roots: Folders of the data sets that do not name their images. If
+            there are several, the name of the folder comes first.
     """
     key = data_sample.get('sample_key')
-    return _path_key(data_sample.get('img_path')) if key is None else key
+    if key is not None:
+        return key
+    return _path_key(data_sample.get('img_path'), roots)
 
 
-def _path_key(path: str | None) -> str:
+def _path_key(path: str | None, roots: Sequence[str]) -> str:
     if not path or '://' in path:
         return path.partition('://')[2] if path else ''
     whole = Path(os.path.abspath(path))
+    for root in sorted(map(os.path.abspath, roots), key=len, reverse=True):
+        if whole.is_relative_to(root):
+            several = len({*map(os.path.abspath, roots)}) > 1
+            first = Path(root).name if several else ''
+            return PurePath(first, whole.relative_to(root)).as_posix()
     if whole.is_relative_to(Path.cwd()):
         return whole.relative_to(Path.cwd()).as_posix()
     return whole.relative_to(whole.anchor).as_posix()

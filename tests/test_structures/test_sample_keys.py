@@ -54,6 +54,22 @@ def test_key_of_a_sample(tmp_path, monkeypatch):
     assert sample_key(SegDataSample()) == ''
 
 
+def test_key_below_data_roots(tmp_path, monkeypatch):
+    """The same wherever the data lie, and different in different roots."""
+    monkeypatch.chdir(tmp_path)
+    one = {'img_path': '/somewhere/x/val/0.png'}
+    assert sample_key(one, ['/somewhere/x']) == 'val/0.png'
+    here = {'img_path': 'data/x/val/0.png'}
+    assert sample_key(here, ['data/x']) == 'val/0.png'
+    assert sample_key(here, [f'{tmp_path}/data/x', 'data/x']) == 'val/0.png'
+    roots = ['/somewhere/x', '/somewhere/y']
+    assert sample_key(one, roots) == 'x/val/0.png'
+    inner = ['/somewhere', '/somewhere/x']
+    assert sample_key(one, inner) == 'x/val/0.png'
+    assert sample_key(one, ['/elsewhere']) == 'somewhere/x/val/0.png'
+    assert sample_key({**one, 'sample_key': 'k'}, roots) == 'k'
+
+
 def test_owners(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     owners = KeyOwners('the noise of')

@@ -104,7 +104,7 @@ DATA_SETS = [
     one(PIPELINE, [LOAD[0], PACK], 'train_dataloader'),
     step('RandomCrop', 'RandomCrop', crop_size=[8]),
     step('RandomCrop', 'crop_size', crop_size='8x8'),
-    step('RandomFlip', 'RandomFlip', prob=2),
+    step('RandomFlip', 'pipeline[2].prob=2', prob=2),
     step('RandomFlip', 'direction', prob=0.5, direction='sideways'),
     step('Resize', 'Resize', keep_ratio=True),
     step('RandomResize', 'scale', scale='16x16', ratio_range=[0.5, 2.0]),

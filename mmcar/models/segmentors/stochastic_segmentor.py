@@ -90,6 +90,8 @@ class StochasticSegmentor(BaseSegmentor):
         self.align_corners = align_corners
         self.ignore_index = ignore_index
         self._noise_owners = KeyOwners('the noise of')
+        #: Of data sets that do not name their images; tools know them.
+        self.data_roots: tuple[str, ...] = ()
         if isinstance(self.data_preprocessor, StochasticDataPreProcessor):
             self.data_preprocessor.expect_labels(num_classes, ignore_index)
 
@@ -198,7 +200,8 @@ class StochasticSegmentor(BaseSegmentor):
         return self.noise(keys, num_samples, shape, seed, inputs.device)
 
     def _name(self, data_sample: SegDataSample) -> str:
-        key, path = sample_key(data_sample), data_sample.get('img_path')
+        key = sample_key(data_sample, self.data_roots)
+        path = data_sample.get('img_path')
         if key and path:
             self._noise_owners.claim(key, path)
         return key
