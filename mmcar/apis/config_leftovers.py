@@ -49,7 +49,6 @@ def check_leftovers(cfg: Config, parts: Sequence[Part]) -> None:
         UserError: Naming the key.
     """
     _check_old_keys(cfg)
-    _check_optimizer(cfg, parts)
     for key in LISTS:
         _check_repeated(key, cfg.get(key))
     for part in parts:
@@ -70,17 +69,6 @@ def _check_old_keys(cfg: Config) -> None:
                 f'{key}={value!r} is a key of MMSeg 0.x that nobody reads '
                 f'any more: set {place} instead.'
             )
-
-
-def _check_optimizer(cfg: Config, parts: Sequence[Part]) -> None:
-    """Refuse an optimiser that no wrapper holds."""
-    value = cfg.get('optimizer')
-    held = [part.cfg for part in parts if part.key == 'optimizer']
-    if isinstance(value, Mapping) and not any(_agree(value, o) for o in held):
-        raise UserError(
-            f'optimizer={dict(value)!r} is read by nobody: it belongs into '
-            'optim_wrapper, or into those of its networks.'
-        )
 
 
 def _agree(old: Any, new: Any) -> bool:

@@ -18,6 +18,8 @@ from .config_parts import parts_of
 from .signatures import arguments_of
 
 MAX_PLACES = 3
+#: Dicts that MMSeg 0.x read at the top level.
+OLD_SECTIONS = ('optimizer', 'data')
 #: A config that a training wrote: its variables have done their work.
 DUMPED = 'launcher'
 
@@ -52,7 +54,7 @@ def check_variables(cfg: Config, known: frozenset[str]) -> None:
     for name in sorted((unread - known) & set(cfg)):
         value = cfg[name]
         # Others keep a dict that is not in use any more.
-        if name in overridden or _is_plain(value):
+        if name in {*overridden, *OLD_SECTIONS} or _is_plain(value):
             _refuse_idle(cfg, name, value, name in overridden)
 
 

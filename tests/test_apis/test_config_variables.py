@@ -28,6 +28,7 @@ def config(folder, text):
         ('crop_size = (4, 4)', r'crop_size=.*pipeline\[0\]\.crop_size'),
         ('learning_rate = 0.2', 'learning_rate=.*only a base reads it'),
         ('lr = 0.2', r'lr=.*optim_wrapper\.optimizer\.lr=0.1'),
+        ("optimizer = dict(type='Adam', lr=1.0)", 'optimizer=.*optim_wrapper'),
         ('shuffle = True\ncrop_size = 4', 'crop_size=4'),
     ],
 )

@@ -10,7 +10,6 @@ FOURTH_SET = [
     one('model.data_preprocessor.std', [127.5, 127.5, 2000.0]),
     one(f'{OPTIM}.generator.optimizer.betas', [0.5]),
     one(f'{OPTIM}.generator.optimizer.betas', 0.5),
-    one('optimizer', {'type': 'Adam', 'lr': 1e-2}),
     one(f'{TRAIN}.sampler', DROP),
     one(f'{VAL}.drop_last', True),
     one('visualizer.vis_backends', ['LocalVisBackend']),
