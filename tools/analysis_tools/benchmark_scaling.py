@@ -85,22 +85,30 @@ def step_seconds(
     return seconds[steps // 2]
 
 
+def rank_seconds(ranks: int, steps: int, side: int) -> float:
+    """Processor seconds of the step of the slowest of so many ranks."""
+    context = multiprocessing.get_context('spawn')
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ProcessPoolExecutor(ranks, context) as pool,
+    ):
+        file = os.path.join(folder, 'store')
+        calls = [
+            pool.submit(step_seconds, rank, ranks, steps, side, file)
+            for rank in range(ranks)
+        ]
+        return max(call.result() for call in calls)
+
+
 def ranks_row(steps: int, side: int) -> dict:
-    """Compare a step of one rank with that of two."""
-    seconds = []
-    for ranks in (1, 2):
-        context = multiprocessing.get_context('spawn')
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            ProcessPoolExecutor(ranks, context) as pool,
-        ):
-            file = os.path.join(folder, 'store')
-            calls = [
-                pool.submit(step_seconds, rank, ranks, steps, side, file)
-                for rank in range(ranks)
-            ]
-            seconds.append(max(call.result() for call in calls))
-    return row('step of G under DDP, ranks (gloo)', [1, 2], seconds)
+    """Compare a step of one rank with that of two, in turns."""
+    numbers = [1, 2]
+    turns = [
+        [rank_seconds(ranks, steps, side) for ranks in numbers]
+        for _ in range(3)
+    ]
+    seconds = np.median(turns, axis=0).tolist()
+    return row('step of G under DDP, ranks (gloo)', numbers, seconds)
 
 
 def row(case: str, sizes: list[int], seconds: list[float]) -> dict:
