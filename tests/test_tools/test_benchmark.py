@@ -98,6 +98,22 @@ def test_a_checkout_that_fails_is_named(load, tmp_path):
         checkout.do('draw', 'lidc', str(tmp_path / 'x.npy'))
 
 
+def test_exponents_and_ranks_in_turns(load, monkeypatch):
+    scaling = load('benchmark_scaling')
+    row = scaling.row('squares', [1, 2, 4], [3.0, 12.0, 48.0])
+    assert row['exponent'] == pytest.approx(2)
+    asked, times = [], iter([1.0, 1.0, 9.0, 2.0, 1.0, 9.0])
+
+    def seconds(ranks, steps, side):
+        asked.append(ranks)
+        return next(times)
+
+    monkeypatch.setattr(scaling, 'rank_seconds', seconds)
+    row = scaling.ranks_row(3, 64)
+    assert asked == [1, 2] * 3
+    assert row['seconds'] == [1, 2] and row['exponent'] == pytest.approx(1)
+
+
 def test_bars_say_what_holds_and_what_bounds_it(load):
     bars = load('benchmark_bars')
     tables = dict(
