@@ -6,7 +6,7 @@ put its own value into the pipelines long before.
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,7 +117,7 @@ def _unread(cfg: Config) -> tuple[set[str], set[str]]:
     unread: dict[str, str] = {}
     overridden: set[str] = set()
     files = list(_files(path))  # the child first
-    for file in files if DUMPED not in files[0].assigned else ():
+    for file in files if not _is_dump(files) else ():
         read_below |= file.read
         for name, text in file.assigned.items():
             if name in unread and name in file.read and unread[name] != text:
@@ -125,6 +125,13 @@ def _unread(cfg: Config) -> tuple[set[str], set[str]]:
             if name not in read_below:
                 unread.setdefault(name, text)
     return set(unread), overridden
+
+
+def _is_dump(files: Sequence[ConfigFile]) -> bool:
+    """Whether a config was written by a program: its variables are done."""
+    child = files[0]
+    alone = len(files) == 1 and child.read.isdisjoint(child.assigned)
+    return alone or DUMPED in child.assigned
 
 
 def _files(path: Path) -> Iterator[ConfigFile]:

@@ -64,3 +64,11 @@ def test_options(tmp_path):
         check_options(cfg, {'crop_size': 4}, KNOWN)
     with pytest.raises(UserError, match="reads 'traindataloader'"):
         check_options(cfg, {'traindataloader.batch_size': 4}, KNOWN)
+
+
+def test_a_config_that_a_program_wrote(tmp_path):
+    cfg = config(tmp_path, '')
+    cfg.train_dataloader.dataset.pipeline[0].crop_size = (2, 2)
+    path = tmp_path / 'dumped.py'
+    cfg.dump(path)
+    check_variables(Config.fromfile(path), KNOWN)
