@@ -199,7 +199,7 @@ def _find(
         if frame.f_code.co_name == 'build_dataloader':
             return None
         if (built := _built_in(frame)) is not None:
-            found = [p for p in parts if _same(p.cfg, built)]
+            found = _made_into(parts, built)
         else:
             kind = type(frame.f_locals.get('self'))
             found = [
@@ -209,10 +209,7 @@ def _find(
             ]
             found = _being_built(found, frames[index:])
         if found:
-            # Of parts that are alike, the one that says most of what is built.
-            return min(
-                found, key=lambda p: (p.section != section, -len(p.cfg))
-            )
+            return min(found, key=lambda p: p.section != section)
     return None
 
 
@@ -227,8 +224,14 @@ def _being_built(parts: list[Part], frames: Sequence[FrameType]) -> list[Part]:
     """Of several parts of a class, those that frames further out build."""
     for frame in frames if len(parts) > 1 else ():
         if (built := _built_in(frame)) is not None:
-            return [p for p in parts if _same(p.cfg, built)] or parts
+            return _made_into(parts, built) or parts
     return parts
+
+
+def _made_into(parts: Sequence[Part], built: Mapping) -> list[Part]:
+    """Parts that may be what is built; first what says most of it."""
+    found = [part for part in parts if _same(part.cfg, built)]
+    return sorted(found, key=lambda part: -len(part.cfg))
 
 
 def _name(kind: Any) -> str:
