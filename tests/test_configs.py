@@ -8,9 +8,16 @@ import pytest
 import torch
 from mmengine.config import Config
 from mmengine.optim import build_optim_wrapper
-from mmseg.registry import DATASETS, HOOKS, METRICS, MODELS
+from mmseg.registry import (
+    DATASETS,
+    HOOKS,
+    METRICS,
+    MODELS,
+    PARAM_SCHEDULERS,
+)
 
 from mmcar.engine import Schedule
+from mmcar.engine.loops.phase_optims import place_schedulers
 from mmcar.models import StochasticSegmentor
 from tests.test_tools.project import ROOT
 from tests.toys import toy_batch
@@ -101,6 +108,13 @@ def test_builds(path, monkeypatch):
         schedule = Schedule(cfg.train_cfg.phases)
         trained = set(schedule.networks)
         assert trained <= set(optims.keys()) <= set(model.networks())
+        placed = place_schedulers(cfg.get('param_scheduler'), schedule) or {}
+        for name, schedulers in placed.items():
+            for scheduler in schedulers:
+                PARAM_SCHEDULERS.build(
+                    scheduler, default_args=dict(optimizer=optims[name])
+                )
+                assert scheduler.get('begin', 0) < schedule.last_iter(name)
         for phase in schedule.phases:
             log = model.train_step(
                 tiny_batch(model, flips),

@@ -14,7 +14,7 @@ optim_wrapper = dict(
     calibration_2=_base_.peer_optim,
     calibration_3=_base_.peer_optim,
 )
-param_scheduler = dict(begin='phase')
+param_scheduler = dict(begin='phase', end='phase')
 iters = _base_.peer_iters
 train_cfg = dict(
     phases=[

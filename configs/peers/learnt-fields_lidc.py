@@ -14,7 +14,7 @@ model = dict(
 optim_wrapper = dict(
     calibration=_base_.peer_optim, generator=_base_.peer_optim
 )
-param_scheduler = dict(begin='phase')
+param_scheduler = dict(begin='phase', end='phase')
 train_cfg = dict(
     phases=[
         dict(iters=_base_.peer_iters, train=['calibration']),

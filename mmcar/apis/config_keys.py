@@ -127,6 +127,11 @@ def _check_loader(part: Part) -> None:
     if part.cfg.get('dataset') is None:
         raise UserError(f'{part.path}.dataset is missing.')
     sampled = part.cfg.get('sampler') or part.cfg.get('batch_sampler')
+    if sampled and part.cfg.get('shuffle') is not None:
+        raise UserError(
+            f'{part.path}.shuffle={part.cfg["shuffle"]!r} is without effect '
+            'beside a sampler: set sampler.shuffle.'
+        )
     if not sampled and part.path != 'train_dataloader':
         raise UserError(
             f'{part.path}.sampler is missing: without one, several processes '

@@ -23,6 +23,8 @@ OLD_KEYS = {
     'log_config': 'default_hooks.logger',
     'resume_from': 'load_from',
 }
+#: What ``data`` held in MMSeg 0.x; others may call a variable so.
+OLD_DATA = {'samples_per_gpu', 'workers_per_gpu', 'train', 'val', 'test'}
 #: Lists in which the same entry twice does the same thing twice.
 LISTS = ('custom_hooks', 'param_scheduler', 'val_evaluator', 'test_evaluator')
 SPLITS = {
@@ -69,6 +71,13 @@ def _check_old_keys(cfg: Config) -> None:
                 f'{key}={value!r} is a key of MMSeg 0.x that nobody reads '
                 f'any more: set {place} instead.'
             )
+    data = cfg.get('data')
+    if isinstance(data, Mapping) and OLD_DATA & data.keys():
+        raise UserError(
+            f'data={dict(data)!r} is a key of MMSeg 0.x that nobody reads '
+            'any more: set train_dataloader, val_dataloader and '
+            'test_dataloader instead.'
+        )
 
 
 def _agree(old: Any, new: Any) -> bool:

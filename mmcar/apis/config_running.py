@@ -47,6 +47,7 @@ def check_running(cfg: Config, parts: Sequence[Part]) -> None:
     by_iterations = _counts_iterations(parts)
     for part in parts:
         _check_loop(part)
+        _check_several(cfg, part)
         if part.section == SCHEDULER:
             _check_span(part)
             _check_order(part)
@@ -73,6 +74,27 @@ def _check_scope(cfg: Config) -> None:
         raise UserError(
             f'default_scope={scope!r} is not known: expected one of {known}.'
         )
+
+
+def _check_several(cfg: Config, part: Part) -> None:
+    """Refuse a loop that updates one network, where several learn."""
+    wrapper = cfg.get('optim_wrapper')
+    if part.path != 'train_cfg' or not isinstance(wrapper, Mapping):
+        return
+    several = [k for k, v in wrapper.items() if isinstance(v, Mapping)]
+    alternates = issubclass_of(part.kind, AlternatingTrainLoop)
+    stock = issubclass_of(part.kind, (EpochBasedTrainLoop, IterBasedTrainLoop))
+    if 'optimizer' not in wrapper and several and stock and not alternates:
+        raise UserError(
+            f'train_cfg.type={part.cfg.get("type")!r} knows no phases, but '
+            f'optim_wrapper has optimisers of {", ".join(several)}: use '
+            "'AlternatingTrainLoop' with phases."
+        )
+
+
+def issubclass_of(kind: Any, parents: type | tuple[type, ...]) -> bool:
+    """Whether something is a class, and one of these."""
+    return isinstance(kind, type) and issubclass(kind, parents)
 
 
 def _check_loop(part: Part) -> None:

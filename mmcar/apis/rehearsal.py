@@ -33,6 +33,14 @@ from ..structures import refuse_shared_keys
 from ..utils.errors import UserError
 from ..utils.hints import nearest
 from .config_errors import naming_keys
+from .first_look import (
+    check_label_sizes,
+    check_packed,
+    check_scored,
+    check_start,
+    warn_of_shared_images,
+    warn_of_unlabelled,
+)
 
 STOCK_LOADER = 'LoadImageFromFile'
 LOOKED_AT = 16  # images; check_dataset.py looks at all
@@ -115,9 +123,12 @@ def check_images(cfg: Config, **loops: BaseLoop | None) -> None:
             continue
         with naming_keys(cfg, f'{split}_dataloader'):
             dataset = loop.dataloader.dataset
+            (first,) = first_keys(loop.dataloader, 1)
+            check_packed(split, dataset[first])
             refuse_shared_keys(dataset)
             if _loads_8_bits(cfg.get(f'{split}_dataloader')):
                 _refuse_deep_images(dataset)
+    warn_of_shared_images(loops)
 
 
 def _loads_8_bits(loader: Any) -> bool:
@@ -140,13 +151,18 @@ def _refuse_deep_images(dataset: Any) -> None:
 
 def few_images(loader: DataLoader | ResumableDataLoader, number: int) -> Any:
     """A small batch of a loader, made in this process."""
-    number = min(number, loader.batch_size or 1)
+    keys = first_keys(loader, min(number, loader.batch_size or 1))
+    return loader.collate_fn([loader.dataset[key] for key in keys])
+
+
+def first_keys(
+    loader: DataLoader | ResumableDataLoader, number: int
+) -> list[Any]:
+    """What a loader asks its data set for first."""
     if isinstance(loader.sampler, InfiniteSampler):
         # It has one sequence only: looking at it would end it.
-        keys = list(range(min(number, loader.sampler.size)))
-    else:
-        keys = list(itertools.islice(iter(loader.sampler), number))
-    return loader.collate_fn([loader.dataset[key] for key in keys])
+        return list(range(min(number, loader.sampler.size)))
+    return list(itertools.islice(iter(loader.sampler), number))
 
 
 def train_once(
@@ -222,6 +238,8 @@ def check_best(runner: Runner, scores: list[str]) -> None:
     """Refuse a hook that looks for a score that is not there."""
     for hook in runner.hooks:
         key, wanted = _score_of(hook)
+        if isinstance(hook, CheckpointHook):
+            check_scored(runner, wanted)
         names = [wanted] if isinstance(wanted, str) else wanted or ()
         for name, rule in zip(names, _rules_of(hook), strict=False):
             if None not in (rule, better(name)) and rule != better(name):
@@ -266,6 +284,9 @@ def check_batch(split: str, batch: Any) -> None:
             f'{where} loads no labels to learn from: put '
             "dict(type='LoadMultiAnnotations') into it, after the image."
         )
+    if split == 'train':
+        check_label_sizes(batch)
+        warn_of_unlabelled(batch)
 
 
 def check_normalization(model: nn.Module, batch: Any) -> None:
@@ -328,6 +349,7 @@ class RehearsalHook(Hook):
     def before_train(self, runner: Runner) -> None:
         """Try one step of every phase and one validation image."""
         check_custom_keys(self.cfg, unwrap_model(runner.model))
+        check_start(self.cfg, unwrap_model(runner.model))
         with untouched(unwrap_model(runner.model)):
             self.rehearse(runner)
         self.done = True

@@ -59,7 +59,7 @@ class ClassFlips:
         last = (num_classes or 255) - 1
         ids = [i for row in table for i in row[:2]]
         for source, twin, probability in table:
-            where = f'class flip of {source} to {twin}'
+            where = f'class_flips: flip of {source} to {twin}'
             if not 0 <= probability <= 1:
                 raise UserError(
                     f'{where}: probability {probability}; expected a number '

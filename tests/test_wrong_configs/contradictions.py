@@ -139,7 +139,7 @@ TOGETHER = [
     ),
     one('model.black_box', {}, "'black_box'"),
     one(f'{HEAD}.black_box', {'type': 'LiveBlackBox'}, 'black_box'),
-    one(f'{DATA}.metainfo.class_flips', [[0, 5, 0.5]], 'class flip'),
+    one(f'{DATA}.metainfo.class_flips', [[0, 5, 0.5]]),
     (
         'soft labels for a loss of MMSeg',
         {

@@ -5,6 +5,7 @@ import pytest
 from tests.test_wrong_configs import (
     contradictions,
     corpus,
+    fifth_set,
     fourth_set,
     held_out,
     third_set,
@@ -24,6 +25,7 @@ CASES = [
     *held_out.HELD_OUT,
     *third_set.THIRD_SET,
     *fourth_set.FOURTH_SET,
+    *fifth_set.FIFTH_SET,
 ]
 # Without addresses of objects: parallel runs must agree on names.
 NAMES = [

@@ -137,7 +137,7 @@ RUNNING = [
     one(
         'train_cfg',
         {'type': 'IterBasedTrainLoop', 'max_iters': 4},
-        "begin='phase'",
+        'train_cfg.type',
     ),
     one('train_cfg.val_begin', 'never'),
     one('train_cfg.dynamic_intervals', [4]),

@@ -6,7 +6,7 @@ optim_wrapper = dict(
 )
 param_scheduler = dict(
     generator=dict(
-        type='CosineAnnealingLR', by_epoch=False, begin='phase', end=112000
+        type='CosineAnnealingLR', by_epoch=False, begin='phase', end='phase'
     ),
 )
 tuning = dict(

@@ -90,10 +90,12 @@ class NormalizePercentiles(BaseTransform):
     """
 
     def __init__(self, lower: float = 0.5, upper: float = 99.5) -> None:
-        if not 0 <= lower < upper <= 100:
+        # An upper one of 1 or less is a share that should be a percentage.
+        if not 0 <= lower < upper <= 100 or upper <= 1:
             raise UserError(
                 f'NormalizePercentiles: lower={lower}, upper={upper}; '
-                'expected 0 <= lower < upper <= 100'
+                'expected percentages 0 <= lower < upper <= 100, upper '
+                'above 1'
             )
         self.lower, self.upper = lower, upper
 

@@ -11,6 +11,7 @@ from torch import Tensor
 from ...utils.errors import UserError
 from ..distributed import unwrap_model
 
+MOST_MOMENTUM = 0.5
 RAW = 'ema_state_dict'  # raw weights in a checkpoint, as MMEngine names them
 
 
@@ -39,9 +40,11 @@ class NetworkEMAHook(Hook):
         momentum: float = 0.001,
         begin: int = 0,
     ) -> None:
-        if not 0 < momentum <= 1:
+        if not 0 < momentum <= MOST_MOMENTUM:
             raise UserError(
-                f'NetworkEMAHook.momentum must be in (0, 1], got {momentum}.'
+                f'NetworkEMAHook.momentum={momentum}: expected more than 0, '
+                f'at most {MOST_MOMENTUM}. It is the share of the new '
+                'weights: 0.001 for what others call a decay of 0.999.'
             )
         self.network = network
         self.momentum = momentum
@@ -67,7 +70,13 @@ class NetworkEMAHook(Hook):
 
     def before_train(self, runner: Runner) -> None:
         """Start from the present weights, unless resumed."""
-        optimizer = runner.optim_wrapper[self.network].optimizer
+        wrappers = runner.optim_wrapper
+        if self.network not in wrappers:
+            raise UserError(
+                f'NetworkEMAHook.network={self.network!r} is not trained: '
+                f'optim_wrapper has optimisers of {[*wrappers.keys()]}.'
+            )
+        optimizer = wrappers[self.network].optimizer
         optimizer.register_step_post_hook(self._note_step)
         if self.average is None:
             self.average = {

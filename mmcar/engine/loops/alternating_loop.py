@@ -35,7 +35,8 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
     its dataset is wrapped in a :class:`SeededDataset`.
 
     Parameter schedulers with ``begin='phase'`` count from the first iteration
-    of the first phase that trains their network.
+    of the first phase that trains their network, and with ``end='phase'`` to
+    the last of the last one.
 
     Args:
         runner: The runner.
@@ -67,7 +68,7 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         for phase in self.schedule.phases:
             check_copies(networks, phase)
         runner.param_schedulers = place_schedulers(
-            runner.param_schedulers, self.schedule
+            runner.param_schedulers, self.schedule, networks
         )
         loader = runner.build_dataloader(
             resumable_config(dataloader), seed=runner.seed

@@ -1,6 +1,6 @@
 """Optimisers and schedulers that fit the phases of a training."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -76,9 +76,17 @@ class PausedOptim:
 
 
 def place_schedulers(
-    configs: Mapping | Sequence | None, schedule: Schedule
+    configs: Mapping | Sequence | None,
+    schedule: Schedule,
+    networks: Iterable[str] = (),
 ) -> dict[str, list] | None:
-    """Give each network its schedulers, with numbers for ``'phase'``."""
+    """Give each network its schedulers, with numbers for ``'phase'``.
+
+    Args:
+        configs: Schedulers of all networks, or by network.
+        schedule: The phases.
+        networks: All there are: one that no phase trains gets none.
+    """
     if configs is None:
         return None
     if not isinstance(configs, Mapping) or 'type' in configs:
@@ -89,28 +97,29 @@ def place_schedulers(
                 f'param_scheduler.{name} is given, but the phases train '
                 f'{list(schedule.networks)} only.'
             )
-    return {
-        name: _place(name, configs.get(name, []), schedule.first_iter(name))
+    return {name: [] for name in networks} | {
+        name: _place(name, configs.get(name, []), schedule)
         if schedule.num_updates(name, schedule.max_iters)
         else []  # of a skipped phase
         for name in schedule.networks
     }
 
 
-def _place(name: str, configs: Mapping | Sequence, begin: int) -> list:
+def _place(name: str, configs: Mapping | Sequence, schedule: Schedule) -> list:
+    span = dict(begin=schedule.first_iter(name), end=schedule.last_iter(name))
     configs = configs if isinstance(configs, Sequence) else [configs]
     placed = []
     for cfg in configs:
         if not isinstance(cfg, Mapping):
             placed.append(cfg)  # a scheduler that has been built
             continue
-        in_phase = cfg.get('begin') == 'phase'
+        changes = {k: v for k, v in span.items() if cfg.get(k) == 'phase'}
+        in_phase = 'begin' in changes
         if cfg.get('by_epoch', not in_phase):
             raise UserError(
                 f'param_scheduler.{name}={dict(cfg)!r} counts epochs, as is '
                 "MMEngine's default, but this training has none, so it would "
                 'never step: set by_epoch=False.'
             )
-        changes = dict(begin=begin) if in_phase else {}
         placed.append(dict(cfg, by_epoch=False, **changes))
     return placed

@@ -117,13 +117,21 @@ class Schedule:
 
     def first_iter(self, name: str) -> int:
         """First iteration of the first phase that trains a network."""
+        return min(phase.start for phase in self._training(name))
+
+    def last_iter(self, name: str) -> int:
+        """Last iteration of the last phase that trains a network."""
+        ends = (phase.start + phase.iters for phase in self._training(name))
+        return max(ends)
+
+    def _training(self, name: str) -> list[Phase]:
         found = [phase for phase in self.phases if name in phase.train]
         if not found:
             raise UserError(
                 f'no phase trains {name!r}; the phases train '
                 f'{list(self.networks)}.'
             )
-        return next((p for p in found if p.iters), found[0]).start
+        return [phase for phase in found if phase.iters] or found
 
     def validate(self, networks: Iterable[str]) -> None:
         """Refuse phases that name a network which does not exist.

@@ -10,6 +10,7 @@ from mmengine.dist import all_reduce_params
 from mmengine.optim import OptimWrapper
 from torch import Tensor, nn
 
+from ...utils.errors import UserError
 from ...utils.finite import check_finite
 
 
@@ -60,6 +61,12 @@ def update_networks(
             with optims[name].optim_context(learn):
                 values = learn(batch)
             losses = {k: v for k, v in values.items() if 'loss' in k}
+            if not losses:
+                raise UserError(
+                    f'{name} is trained, but no loss of the model is for it: '
+                    'add one, e.g. to model.loss_samples for a generator, or '
+                    'take it out of train_cfg.phases.'
+                )
             finite = check_finite(losses, model.nonfinite)
             if finite:
                 optims[name].update_params(sum(losses.values()))

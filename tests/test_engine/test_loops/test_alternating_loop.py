@@ -6,6 +6,7 @@ from torch import nn
 
 from mmcar.engine import Schedule
 from mmcar.engine.loops.alternating_loop import ACCURACY
+from mmcar.engine.loops.phase_optims import place_schedulers
 from mmcar.utils.errors import UserError
 from mmcar.utils.finite import NonFiniteLossError
 from tests.test_engine.runs import (
@@ -70,6 +71,23 @@ def test_a_list_of_schedulers_serves_each_network_from_its_phase(tmp_path):
         for name, cfgs in runner.param_schedulers.items()
     }
     assert begins == dict(calibration=[0], generator=[16], discriminator=[16])
+
+
+def test_a_scheduler_may_end_with_its_phase():
+    schedule = Schedule(
+        [
+            dict(iters=16, train=['calibration']),
+            dict(iters=24, train=['generator']),
+            dict(iters=0, train=['generator']),
+            dict(iters=5, train=['calibration']),
+        ]
+    )
+    span = dict(type='CosineAnnealingLR', begin='phase', end='phase')
+    placed = place_schedulers(span, schedule)
+    spans = {
+        name: (cfg['begin'], cfg['end']) for name, (cfg,) in placed.items()
+    }
+    assert spans == dict(calibration=(0, 45), generator=(16, 40))
 
 
 def test_same_seed_same_weights_other_seed_other_weights(tmp_path):

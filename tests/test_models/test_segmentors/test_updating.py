@@ -13,6 +13,7 @@ from mmengine.optim import OptimWrapper
 from torch import nn
 
 from mmcar.engine import r1_penalty
+from mmcar.utils.errors import UserError
 from tests.test_models.test_segmentors.test_car_segmentor import with_black_box
 from tests.toys import toy_batch, toy_config, toy_model, toy_optims
 
@@ -53,6 +54,13 @@ def test_only_the_networks_with_an_optimiser_change(phase):
             if key.startswith(owners[name])
         ]
         assert any(moved), f'{name} did not train'
+
+
+def test_a_network_without_a_loss_is_refused():
+    model = toy_model(loss_samples=[], loss_adv=None, discriminator=None)
+    optims = dict(generator=toy_optims(model)['generator'])
+    with pytest.raises(UserError, match='generator is trained, but no loss'):
+        model.train_step(toy_batch(), optims)
 
 
 def test_no_gradient_of_the_generator_reaches_the_calibration_net():

@@ -1,0 +1,169 @@
+"""What a look at data and weights tells, before the first step."""
+
+import os.path as osp
+from collections.abc import Mapping, Set
+from typing import Any
+
+import torch
+from mmengine.config import Config
+from mmengine.logging import MMLogger
+from mmengine.runner import BaseLoop, Runner
+from mmengine.runner.checkpoint import CheckpointLoader
+from torch import nn
+
+from ..utils.errors import UserError
+
+PACKED = "dict(type='PackStochasticInputs')"
+UNLABELLED = 255
+LABELS = ('gt_sem_seg', 'gt_sem_segs')
+
+
+def check_packed(split: str, item: Any) -> None:
+    """Refuse a pipeline whose images no batch can be made of.
+
+    Args:
+        split: ``train``, ``val`` or ``test``.
+        item: Of its data set.
+    """
+    if not isinstance(item, Mapping) or item.get('inputs') is None:
+        raise UserError(
+            f'{split}_dataloader.dataset.pipeline packs no images for the '
+            f'model: let it end with {PACKED}.'
+        )
+
+
+def check_label_sizes(batch: Mapping) -> None:
+    """Refuse label maps of another size than the image they belong to.
+
+    Some transforms of others change the image and one label map only.
+
+    Args:
+        batch: Of training, with labels.
+    """
+    images = zip(batch['inputs'], batch['data_samples'], strict=True)
+    for image, sample in images:
+        for key in LABELS:
+            labels = sample.get(key)
+            if labels is None or labels.shape[-2:] == image.shape[-2:]:
+                continue
+            raise UserError(
+                f'train_dataloader.dataset.pipeline: {sample.img_path} has '
+                f'{_size(image.shape)} pixels, but {key} '
+                f'{_size(labels.shape)}: a step changes one without the '
+                'other. Use PadAll in place of Pad, CenterCropAll for crops.'
+            )
+
+
+def _size(shape: Any) -> str:
+    return 'x'.join(map(str, shape[-2:]))
+
+
+def warn_of_shared_images(loops: Mapping[str, BaseLoop | None]) -> None:
+    """Say which images are both learnt from and scored.
+
+    Somebody may want that, to see whether a model can learn at all.
+
+    Args:
+        loops: By split: ``train``, ``val``, ``test``.
+    """
+    files = {
+        split: _files(loop.dataloader.dataset)
+        for split, loop in loops.items()
+        if loop is not None
+    }
+    for split in {'val', 'test'} & files.keys():
+        shared = files.get('train', set()) & files[split]
+        if shared:
+            _warn(
+                f'{split}_dataloader: {len(shared)} of {len(files[split])} '
+                f'images are those of train_dataloader, as {min(shared)}; '
+                'scores will look better than they are. Check data_prefix.'
+            )
+
+
+def _files(dataset: Any) -> Set[str]:
+    """The files of the images of a data set that can name them."""
+    if not hasattr(dataset, 'get_data_info'):
+        return set()
+    records = (dataset.get_data_info(i) for i in range(len(dataset)))
+    paths = (record.get('img_path') for record in records)
+    return {osp.realpath(path) for path in paths if path is not None}
+
+
+def warn_of_unlabelled(batch: Mapping) -> None:
+    """Say so if 255, which is unlabelled, seems to stand for a class.
+
+    Args:
+        batch: Of training, with labels.
+    """
+    found = set()
+    for sample in batch['data_samples']:
+        for key in LABELS:
+            if key in sample:
+                found |= set(torch.unique(sample.get(key).data).tolist())
+    if found == {0, UNLABELLED}:
+        _warn(
+            'train_dataloader: the first labels have ids 0 and 255 only, and '
+            '255 is left out as unlabelled. If it is a class, set '
+            'dataset.label_map={255: 1}.'
+        )
+
+
+def check_scored(runner: Runner, name: Any) -> None:
+    """Refuse to look for the best of scores that are never taken.
+
+    Args:
+        runner: Of a training.
+        name: Of the score that the checkpoint hook follows, if any.
+    """
+    loop = runner.train_loop
+    begin, end = getattr(loop, 'val_begin', 1), loop.max_iters
+    if name and end and begin > end:
+        raise UserError(
+            f'default_hooks.checkpoint.save_best={name!r}, but '
+            f'train_cfg.val_begin={begin} is after the last of {end} '
+            'iterations: nothing is ever scored. Lower val_begin.'
+        )
+
+
+def check_start(cfg: Config, model: nn.Module) -> None:
+    """Refuse a checkpoint to start from of which no weight fits.
+
+    MMEngine says so in the log, and trains from random weights.
+
+    Args:
+        cfg: The config; its checkpoint has been loaded.
+        model: The model.
+    """
+    path = cfg.get('load_from')
+    if not path or cfg.get('resume'):
+        return
+    loaded = CheckpointLoader.load_checkpoint(path, 'cpu', None)
+    weights = loaded.get('state_dict', loaded)
+    found = {key.removeprefix('module.'): w for key, w in weights.items()}
+    own = {
+        key: weight
+        for key, weight in model.state_dict().items()
+        if not key.endswith('num_batches_tracked')
+    }
+    fits = [k for k, w in own.items() if _shape(found.get(k)) == w.shape]
+    if not fits:
+        raise UserError(
+            f'load_from={path!r}: none of its {len(found)} weights fits the '
+            f'{len(own)} of the model, which would start at random. Give a '
+            'checkpoint of this model, or use load_from=None; for one '
+            'network, set its init_cfg.'
+        )
+    if len(fits) < len(own):
+        _warn(
+            f'load_from={path!r} has {len(fits)} of the {len(own)} weights '
+            'of the model; the others start at random.'
+        )
+
+
+def _shape(weight: Any) -> Any:
+    return getattr(weight, 'shape', None)
+
+
+def _warn(text: str) -> None:
+    MMLogger.get_current_instance().warning(text)

@@ -1,0 +1,96 @@
+from types import SimpleNamespace
+
+import pytest
+import torch
+from mmengine.config import Config
+from mmengine.structures import PixelData
+from mmseg.structures import SegDataSample
+from torch import nn
+
+from mmcar.apis import first_look
+from mmcar.utils.errors import UserError
+
+
+@pytest.fixture
+def warned(monkeypatch):
+    said = []
+    monkeypatch.setattr(first_look, '_warn', said.append)
+    return said
+
+
+class Images(list):
+    def get_data_info(self, index):
+        return dict(img_path=self[index])
+
+
+def loop_of(*paths):
+    loader = SimpleNamespace(dataset=Images(paths))
+    return SimpleNamespace(dataloader=loader)
+
+
+def test_shared_images_are_told(warned):
+    loops = dict(
+        train=loop_of('a/0.png', 'a/../b/1.png'),
+        val=loop_of('c/0.png'),
+        test=None,
+    )
+    first_look.warn_of_shared_images(loops)
+    assert not warned
+    loops['test'] = loop_of('b/1.png', 'b/2.png')
+    first_look.warn_of_shared_images(loops)
+    (said,) = warned
+    assert said.startswith('test_dataloader: 1 of 2 images')
+    assert 'b/1.png' in said
+
+
+def batch_of(*maps):
+    samples = []
+    for labels in maps:
+        sample = SegDataSample()
+        sample.gt_sem_seg = PixelData(data=torch.tensor([labels]))
+        samples.append(sample)
+    return dict(data_samples=samples)
+
+
+def test_a_class_that_is_taken_for_unlabelled(warned):
+    first_look.warn_of_unlabelled(batch_of([[0, 255]], [[0, 1]]))
+    first_look.warn_of_unlabelled(batch_of([[0, 0]]))
+    assert not warned
+    first_look.warn_of_unlabelled(batch_of([[0, 255]], [[0, 0]]))
+    (said,) = warned
+    assert 'label_map={255: 1}' in said
+
+
+def test_pipelines_that_pack_nothing():
+    first_look.check_packed('val', dict(inputs=torch.zeros(3, 2, 2)))
+    with pytest.raises(UserError, match=r'val_dataloader.*PackStochastic'):
+        first_look.check_packed('val', dict(img=1))
+
+
+def test_weights_to_start_from(tmp_path, warned):
+    model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
+    path = str(tmp_path / 'start.pth')
+
+    def check(weights, **more):
+        torch.save(dict(state_dict=weights), path)
+        first_look.check_start(Config(dict(load_from=path, **more)), model)
+
+    check(model.state_dict())
+    assert not warned
+    check({f'module.{k}': w for k, w in model[:1].state_dict().items()})
+    (said,) = warned
+    assert 'has 2 of the 4 weights' in said
+    other = {k: w[:1] for k, w in model.state_dict().items() if k[0] == '0'}
+    with pytest.raises(UserError, match='none of its 2 weights'):
+        check(other)
+    check(other, resume=True)  # which refuses by itself
+
+
+def test_scores_that_are_never_taken():
+    loop = SimpleNamespace(val_begin=9, max_iters=8)
+    runner = SimpleNamespace(train_loop=loop)
+    first_look.check_scored(runner, None)
+    with pytest.raises(UserError, match='val_begin=9'):
+        first_look.check_scored(runner, 'GED_16')
+    loop.val_begin = 8
+    first_look.check_scored(runner, 'GED_16')
