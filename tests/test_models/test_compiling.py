@@ -4,6 +4,7 @@ from torch import nn
 
 from mmcar.models import GumbelSampler, RefinementUNet
 from mmcar.models.compiling import compile_decoder, compile_networks
+from tests.toys import toy_batch, toy_config, toy_model, toy_optims
 
 
 class Parts(nn.Module):
@@ -121,3 +122,36 @@ def test_a_compiled_decoder_draws_the_same():
         compiled = generator.decode(state, z)
         assert generator.decode.current is not generator.decode.eager
     assert torch.allclose(plain, compiled, atol=1e-4)
+
+
+@pytest.mark.slow
+def test_compiled_networks_learn_the_same_over_changes_of_phase():
+    """F learns, then rests while G and D learn, then learns again."""
+    phases = [['calibration'], ['generator', 'discriminator'], ['calibration']]
+    logs = {}
+    for names in ((), ('calibration', 'generator', 'discriminator')):
+        cfg = toy_config()
+        # A compiled dropout draws other numbers.
+        for network in ('calibration', 'generator'):
+            cfg['decode_head'][network]['dropout'] = 0.0
+        model = toy_model(decode_head=cfg['decode_head'])
+        compile_networks(model, names)
+        optims, model = toy_optims(model), model.train()
+        logs[names] = []
+        for phase in phases:
+            for _ in range(2):
+                torch.manual_seed(len(logs[names]))
+                log = model.train_step(
+                    toy_batch(), {name: optims[name] for name in phase}
+                )
+                losses = {k: v for k, v in log.items() if 'loss' in k}
+                logs[names].append({k: float(v) for k, v in losses.items()})
+        for name in names:
+            network = model.networks()[name]
+            parts = [vars(network).get(k) for k in ('forward', 'encode')]
+            used = [part for part in parts if part is not None]
+            assert used and all(p.current is not p.eager for p in used)
+    plain, compiled = logs.values()
+    assert len(plain) == 6
+    for one, other in zip(plain, compiled, strict=True):
+        assert one == pytest.approx(other, rel=1e-3)
