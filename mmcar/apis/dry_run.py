@@ -28,6 +28,7 @@ from .rehearsal import (
     predict_once,
     score_once,
     train_once,
+    untouched,
 )
 from .training import build_runner, train
 
@@ -60,15 +61,22 @@ def dry_run(cfg: Config) -> str:
             cfg.visualizer.update(name=name, vis_backends=None)
         runner = build_runner(cfg, progress=False)  # nothing is trained
         trial = Trial(cfg)
-        train(runner, trial)
+        only_test = cfg.get('train_cfg') is None and cfg.get('test_cfg')
+        if only_test:
+            trial.try_test(runner)
+        else:
+            train(runner, trial)
     lines = [
         f'Model        {_kind(runner.model)}',
         *_parameters(unwrap_model(runner.model)),
         *trial.lines,
-        f'Checkpoints  {_checkpoints(runner)}, in {work_dir}',
         f'Memory       {_memory()}',
-        f'Total        about {_duration(trial.seconds)}',
     ]
+    if not only_test:
+        lines += [
+            f'Checkpoints  {_checkpoints(runner)}, in {work_dir}',
+            f'Total        about {_duration(trial.seconds)}',
+        ]
     return '\n'.join(lines)
 
 
@@ -121,6 +129,15 @@ class Trial(RehearsalHook):
             if loop is not None
         ]
         self.lines += ['Phases', *phases, *scores]
+
+    def try_test(self, runner: Runner) -> None:
+        """Try a config that is only tested, as one without training is."""
+        with naming_keys(self.cfg, 'test_dataloader'):
+            loop = runner.test_loop
+        with untouched(unwrap_model(runner.model)):
+            check_images(self.cfg, test=loop)
+            self.lines.append('Data')
+            self.lines.append(self._try_loop(runner, 'test', loop))
 
     def _load(self, split: str, loader: Any) -> Any:
         """Load a batch by the loader's own workers, and describe it."""

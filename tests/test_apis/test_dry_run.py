@@ -4,6 +4,7 @@ import pytest
 from mmengine.config import Config
 
 from mmcar.apis.dry_run import dry_run, number_of_validations
+from mmcar.utils.errors import UserError
 from tests.test_wrong_configs.running import right_config
 
 
@@ -41,3 +42,26 @@ def test_number_of_validations(begin, interval, end, times):
         schedule=None, max_iters=end, val_begin=begin, val_interval=interval
     )
     assert number_of_validations(SimpleNamespace(train_loop=loop)) == times
+
+
+def test_a_config_that_is_only_tested(tmp_path):
+    cfg = right_config(tmp_path / 'data')
+    cfg['test_dataloader'] = cfg.pop('val_dataloader')
+    cfg['test_evaluator'] = cfg.pop('val_evaluator')
+    cfg['test_cfg'] = dict(type='TestLoop')
+    for key in ('train_dataloader', 'train_cfg', 'optim_wrapper', 'val_cfg'):
+        cfg.pop(key)
+    cfg.update(
+        param_scheduler=None,
+        custom_hooks=[],
+        work_dir=str(tmp_path / 'work'),
+        experiment_name='dry_run_test_only',
+    )
+    report = dry_run(Config(cfg))
+    assert 'test   4 images, 2 in a batch: inputs 3x16x16' in report
+    assert 'by tools/test.py' in report and 'GED_3' in report
+    assert 'Total' not in report and 'Checkpoints' not in report
+    assert not (tmp_path / 'work').exists(), 'nothing is written'
+    cfg['test_evaluator'][0]['num_samples'] = 99
+    with pytest.raises(UserError, match='test_evaluator'):
+        dry_run(Config(cfg))
