@@ -70,7 +70,7 @@ def test_parts_of_whole_runs_add_up(load):
     assert len(rows) == 2 + 2 + 4
     for row in rows:
         assert sum(row[part] for part in parts) == pytest.approx(1)
-        assert row['networks'] > 0 and row['rest'] > 0
+        assert row['networks'] > 0  # the rest is a difference of noisy times
         tested = row['case'].startswith('test')
         assert (row['metrics'] > 0) == (row['writing'] > 0) == tested
 
