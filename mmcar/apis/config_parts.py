@@ -94,6 +94,11 @@ class Part:
                 return found
         return None
 
+    def is_a(self, kinds: type | tuple[type, ...]) -> bool:
+        """Whether what is built from it is known, and is one of these."""
+        kind = self.kind
+        return isinstance(kind, type) and issubclass(kind, kinds)
+
     @property
     def foreign(self) -> bool:
         """Whether another package has to be asked for the type."""

@@ -82,8 +82,8 @@ def _check_several(cfg: Config, part: Part) -> None:
     if part.path != 'train_cfg' or not isinstance(wrapper, Mapping):
         return
     several = [k for k, v in wrapper.items() if isinstance(v, Mapping)]
-    alternates = issubclass_of(part.kind, AlternatingTrainLoop)
-    stock = issubclass_of(part.kind, (EpochBasedTrainLoop, IterBasedTrainLoop))
+    alternates = part.is_a(AlternatingTrainLoop)
+    stock = part.is_a((EpochBasedTrainLoop, IterBasedTrainLoop))
     if 'optimizer' not in wrapper and several and stock and not alternates:
         raise UserError(
             f'train_cfg.type={part.cfg.get("type")!r} knows no phases, but '
@@ -92,14 +92,8 @@ def _check_several(cfg: Config, part: Part) -> None:
         )
 
 
-def issubclass_of(kind: Any, parents: type | tuple[type, ...]) -> bool:
-    """Whether something is a class, and one of these."""
-    return isinstance(kind, type) and issubclass(kind, parents)
-
-
 def _check_loop(part: Part) -> None:
-    foreign = FOREIGN_LOOPS.get(part.path, ())
-    if isinstance(part.kind, type) and issubclass(part.kind, foreign):
+    if part.is_a(FOREIGN_LOOPS.get(part.path, ())):
         raise UserError(
             f'{part.path}.type={part.cfg["type"]!r} is no loop for '
             f'{part.path.removesuffix("_cfg")}.'
@@ -138,12 +132,12 @@ def _check_epochs(part: Part) -> None:
 
 def _check_span(part: Part) -> None:
     """Refuse a scheduler without an end, which would hardly move at all."""
-    kind = part.kind
-    if not (isinstance(kind, type) and issubclass(kind, SPANNING)):
+    if not part.is_a(SPANNING):
         return
     if all(part.cfg.get(key) is None for key in ('end', 'T_max')):
+        name = getattr(part.kind, '__name__', '')
         raise UserError(
-            f'{part.path}.end is missing: {kind.__name__} changes from begin '
+            f'{part.path}.end is missing: {name} changes from begin '
             'to end, and without one it never gets anywhere.'
         )
 

@@ -18,12 +18,14 @@ from torch import nn
 from ..engine import unwrap_model
 from .config_check import check_config
 from .config_errors import naming_keys
+from .first_look import check_packed, number_of_validations
 from .rehearsal import (
     RehearsalHook,
     check_batch,
     check_best,
     check_images,
     check_normalization,
+    first_keys,
     phases_of,
     predict_once,
     score_once,
@@ -142,6 +144,8 @@ class Trial(RehearsalHook):
     def _load(self, split: str, loader: Any) -> Any:
         """Load a batch by the loader's own workers, and describe it."""
         with naming_keys(self.cfg, f'{split}_dataloader'):
+            for key in first_keys(loader, 1):
+                check_packed(split, loader.dataset[key])
             batch = next(iter(loader))
             check_batch(split, batch)
         images, samples = batch['inputs'], batch['data_samples']
@@ -177,18 +181,6 @@ class Trial(RehearsalHook):
             f'{each:.3g} s per image, {_duration(whole)} each: '
             f'{", ".join(shown)}'
         )
-
-
-def number_of_validations(runner: Runner) -> int:
-    """How often a training validates."""
-    loop = runner.train_loop
-    end = getattr(loop, '_max_epochs', None)
-    end = loop.max_iters if hasattr(loop, 'schedule') or end is None else end
-    begin, interval = loop.val_begin, loop.val_interval
-    if end < begin:
-        return 0
-    due = {*range(interval, end + 1, interval), end}
-    return sum(iteration >= begin for iteration in due)
 
 
 def _time_training(

@@ -1,14 +1,13 @@
 """What a look at data and weights tells, before the first step."""
 
+import functools
 import os.path as osp
 from collections.abc import Mapping, Set
 from typing import Any
 
 import torch
-from mmengine.config import Config
 from mmengine.logging import MMLogger
 from mmengine.runner import BaseLoop, Runner
-from mmengine.runner.checkpoint import CheckpointLoader
 from torch import nn
 
 from ..utils.errors import UserError
@@ -18,14 +17,16 @@ UNLABELLED = 255
 LABELS = ('gt_sem_seg', 'gt_sem_segs')
 
 
-def check_packed(split: str, item: Any) -> None:
-    """Refuse a pipeline whose images no batch can be made of.
+def check_packed(split: str, packed: Any) -> None:
+    """Refuse what a pipeline made, if it is not for the model.
 
     Args:
         split: ``train``, ``val`` or ``test``.
-        item: Of its data set.
+        packed: An item of its data set, of which no batch could be made, or
+            a batch.
     """
-    if not isinstance(item, Mapping) or item.get('inputs') is None:
+    found = packed if isinstance(packed, Mapping) else {}
+    if found.get('inputs') is None or found.get('data_samples') is None:
         raise UserError(
             f'{split}_dataloader.dataset.pipeline packs no images for the '
             f'model: let it end with {PACKED}.'
@@ -87,7 +88,14 @@ def _files(dataset: Any) -> Set[str]:
         return set()
     records = (dataset.get_data_info(i) for i in range(len(dataset)))
     paths = (record.get('img_path') for record in records)
-    return {osp.realpath(path) for path in paths if path is not None}
+    folder_of = functools.cache(osp.realpath)  # there may be a million files
+    return {
+        osp.realpath(path)
+        if osp.islink(path)
+        else osp.join(folder_of(osp.dirname(path)), osp.basename(path))
+        for path in paths
+        if path is not None
+    }
 
 
 def warn_of_unlabelled(batch: Mapping) -> None:
@@ -109,6 +117,18 @@ def warn_of_unlabelled(batch: Mapping) -> None:
         )
 
 
+def number_of_validations(runner: Runner) -> int:
+    """How often a training validates."""
+    loop = runner.train_loop
+    end = getattr(loop, '_max_epochs', None)
+    end = loop.max_iters if hasattr(loop, 'schedule') or end is None else end
+    begin, interval = loop.val_begin, loop.val_interval
+    if end < begin:
+        return 0
+    due = {*range(interval, end + 1, interval), end}
+    return sum(iteration >= begin for iteration in due)
+
+
 def check_scored(runner: Runner, name: Any) -> None:
     """Refuse to look for the best of scores that are never taken.
 
@@ -116,30 +136,25 @@ def check_scored(runner: Runner, name: Any) -> None:
         runner: Of a training.
         name: Of the score that the checkpoint hook follows, if any.
     """
-    loop = runner.train_loop
-    begin, end = getattr(loop, 'val_begin', 1), loop.max_iters
-    if name and end and begin > end:
+    if name and not number_of_validations(runner):
         raise UserError(
             f'default_hooks.checkpoint.save_best={name!r}, but '
-            f'train_cfg.val_begin={begin} is after the last of {end} '
-            'iterations: nothing is ever scored. Lower val_begin.'
+            f'train_cfg.val_begin={runner.train_loop.val_begin} is after the '
+            'end of the training: nothing is ever scored. Lower val_begin.'
         )
 
 
-def check_start(cfg: Config, model: nn.Module) -> None:
+def check_start(path: str, checkpoint: Mapping, model: nn.Module) -> None:
     """Refuse a checkpoint to start from of which no weight fits.
 
     MMEngine says so in the log, and trains from random weights.
 
     Args:
-        cfg: The config; its checkpoint has been loaded.
+        path: Its file or URL.
+        checkpoint: What it holds.
         model: The model.
     """
-    path = cfg.get('load_from')
-    if not path or cfg.get('resume'):
-        return
-    loaded = CheckpointLoader.load_checkpoint(path, 'cpu', None)
-    weights = loaded.get('state_dict', loaded)
+    weights = checkpoint.get('state_dict', checkpoint)
     found = {key.removeprefix('module.'): w for key, w in weights.items()}
     own = {
         key: weight

@@ -23,7 +23,6 @@ from .data_roots import data_roots, names_images
 from .model_loading import tested_dataset
 
 STOCK_LOADER, OWN_LOADER = 'LoadImageFromFile', 'LoadCheckedImage'
-# Data sets that give their images a sample key.
 # What needs labels, which images to predict do not have.
 LABEL_TRANSFORMS = (
     'LoadAnnotations',

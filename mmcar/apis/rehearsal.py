@@ -123,8 +123,6 @@ def check_images(cfg: Config, **loops: BaseLoop | None) -> None:
             continue
         with naming_keys(cfg, f'{split}_dataloader'):
             dataset = loop.dataloader.dataset
-            (first,) = first_keys(loop.dataloader, 1)
-            check_packed(split, dataset[first])
             refuse_shared_keys(dataset)
             if _loads_8_bits(cfg.get(f'{split}_dataloader')):
                 _refuse_deep_images(dataset)
@@ -149,10 +147,23 @@ def _refuse_deep_images(dataset: Any) -> None:
             refuse_deep(dataset.get_data_info(place)['img_path'], STOCK_LOADER)
 
 
-def few_images(loader: DataLoader | ResumableDataLoader, number: int) -> Any:
-    """A small batch of a loader, made in this process."""
+def few_images(
+    loader: DataLoader | ResumableDataLoader,
+    number: int,
+    split: str | None = None,
+) -> Any:
+    """A small batch of a loader, made in this process.
+
+    Args:
+        loader: The loader.
+        number: Of images, at most.
+        split: Whose images they are, if they must be packed for a model.
+    """
     keys = first_keys(loader, min(number, loader.batch_size or 1))
-    return loader.collate_fn([loader.dataset[key] for key in keys])
+    items = [loader.dataset[key] for key in keys]
+    for item in items if split else ():
+        check_packed(str(split), item)
+    return loader.collate_fn(items)
 
 
 def first_keys(
@@ -272,21 +283,17 @@ def _score_of(hook: Hook) -> tuple[str, Any]:
 
 def check_batch(split: str, batch: Any) -> None:
     """Refuse a batch without images, or without labels to learn from."""
-    where = f'{split}_dataloader.dataset.pipeline'
-    samples = batch.get('data_samples') if isinstance(batch, Mapping) else None
-    if samples is None or batch.get('inputs') is None:
+    check_packed(split, batch)
+    if split != 'train':
+        return
+    if 'gt_sem_seg' not in batch['data_samples'][0]:
         raise UserError(
-            f'{where} packs no images for the model: let it end with '
-            "dict(type='PackStochasticInputs')."
+            'train_dataloader.dataset.pipeline loads no labels to learn '
+            "from: put dict(type='LoadMultiAnnotations') into it, after the "
+            'image.'
         )
-    if split == 'train' and 'gt_sem_seg' not in samples[0]:
-        raise UserError(
-            f'{where} loads no labels to learn from: put '
-            "dict(type='LoadMultiAnnotations') into it, after the image."
-        )
-    if split == 'train':
-        check_label_sizes(batch)
-        warn_of_unlabelled(batch)
+    check_label_sizes(batch)
+    warn_of_unlabelled(batch)
 
 
 def check_normalization(model: nn.Module, batch: Any) -> None:
@@ -346,10 +353,15 @@ class RehearsalHook(Hook):
         self.cfg = cfg
         self.done = False
 
+    def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
+        """Look at what a training starts from; a resume looks by itself."""
+        path = self.cfg.get('load_from')
+        if path and not self.cfg.get('resume'):
+            check_start(path, checkpoint, unwrap_model(runner.model))
+
     def before_train(self, runner: Runner) -> None:
         """Try one step of every phase and one validation image."""
         check_custom_keys(self.cfg, unwrap_model(runner.model))
-        check_start(self.cfg, unwrap_model(runner.model))
         with untouched(unwrap_model(runner.model)):
             self.rehearse(runner)
         self.done = True
@@ -359,7 +371,8 @@ class RehearsalHook(Hook):
         model = unwrap_model(runner.model)
         check_images(self.cfg, train=runner.train_loop, val=runner.val_loop)
         with naming_keys(self.cfg, 'train_dataloader'):
-            batch = few_images(runner.train_loop.dataloader, IMAGES)
+            loader = runner.train_loop.dataloader
+            batch = few_images(loader, IMAGES, 'train')
             check_batch('train', batch)
         with naming_keys(self.cfg, 'model.data_preprocessor'):
             check_normalization(model, batch)
@@ -374,7 +387,7 @@ class RehearsalHook(Hook):
     def validate(self, runner: Runner, loop: Any) -> None:
         """Predict and score one image."""
         with naming_keys(self.cfg, 'val_dataloader'):
-            batch = few_images(loop.dataloader, 1)
+            batch = few_images(loop.dataloader, 1, 'val')
             check_batch('val', batch)
         with naming_keys(self.cfg, 'model.test_cfg'):
             outputs = predict_once(unwrap_model(runner.model), batch)

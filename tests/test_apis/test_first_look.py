@@ -8,6 +8,7 @@ from mmseg.structures import SegDataSample
 from torch import nn
 
 from mmcar.apis import first_look
+from mmcar.apis.rehearsal import RehearsalHook
 from mmcar.utils.errors import UserError
 
 
@@ -62,18 +63,20 @@ def test_a_class_that_is_taken_for_unlabelled(warned):
 
 
 def test_pipelines_that_pack_nothing():
-    first_look.check_packed('val', dict(inputs=torch.zeros(3, 2, 2)))
+    first_look.check_packed(
+        'val', dict(inputs=torch.zeros(3, 2, 2), data_samples=1)
+    )
     with pytest.raises(UserError, match=r'val_dataloader.*PackStochastic'):
         first_look.check_packed('val', dict(img=1))
 
 
-def test_weights_to_start_from(tmp_path, warned):
+def test_weights_to_start_from(warned):
     model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
-    path = str(tmp_path / 'start.pth')
+    runner = SimpleNamespace(model=model)
 
     def check(weights, **more):
-        torch.save(dict(state_dict=weights), path)
-        first_look.check_start(Config(dict(load_from=path, **more)), model)
+        hook = RehearsalHook(Config(dict(load_from='start.pth', **more)))
+        hook.after_load_checkpoint(runner, dict(state_dict=weights))
 
     check(model.state_dict())
     assert not warned
@@ -87,7 +90,7 @@ def test_weights_to_start_from(tmp_path, warned):
 
 
 def test_scores_that_are_never_taken():
-    loop = SimpleNamespace(val_begin=9, max_iters=8)
+    loop = SimpleNamespace(val_begin=9, max_iters=8, val_interval=4)
     runner = SimpleNamespace(train_loop=loop)
     first_look.check_scored(runner, None)
     with pytest.raises(UserError, match='val_begin=9'):
