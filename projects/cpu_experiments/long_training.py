@@ -3,7 +3,8 @@
 Each training is `tools/train.py CONFIG --resume` on one thread. Stop it when
 you like: called again, it goes on from the last checkpoint, and the curve is
 that of all parts together. The scores so far go to long_training.json beside
-this file, and from there into plot and tables of long_training.md.
+this file, and from there into plot and tables of long_training.md; the newest
+checkpoints go to long_training/, from where a new work dir goes on.
 
 Example::
 
@@ -23,6 +24,7 @@ from cpu_experiments.long_runs import (
     LongRun,
     collect,
 )
+from cpu_experiments.long_states import hand_on, joined, take_over
 from cpu_experiments.running import Experiments
 from cpu_experiments.tables import fill_marks
 from mmcar import cli
@@ -33,6 +35,7 @@ from mmcar.visualization.files import write_figure
 from run import PROJECT, ROOT
 
 RECORD = PROJECT / 'long_training.json'
+STATES = PROJECT / 'long_training'
 PAGE = PROJECT / 'long_training.md'
 PLOT = PROJECT / 'images' / 'long_training.png'
 
@@ -51,7 +54,9 @@ def parse_args() -> argparse.Namespace:
         help='group/config, in the order to train (default: all)',
     )
     parser.add_argument(
-        '--curves', action='store_true', help='train nothing, write the page'
+        '--curves',
+        action='store_true',
+        help='train nothing, write the page and hand on the checkpoints',
     )
     parser.add_argument(
         '--work-dir', type=Path, default=Path('work_dirs/experiments')
@@ -72,10 +77,21 @@ def select(names: list[str]) -> list[LongRun]:
     return [known[name] for name in names]
 
 
+def read_records() -> dict:
+    """What is known of all runs so far."""
+    return json.loads(RECORD.read_text()) if RECORD.is_file() else {}
+
+
 def write_page(experiments: Experiments) -> None:
     """Add what the work dir has to the record; write plot and tables."""
-    records = json.loads(RECORD.read_text()) if RECORD.is_file() else {}
-    records |= collect(experiments)
+    records = read_records()
+    for name, found in collect(experiments).items():
+        curve = 'iterations' in found
+        records[name] = (
+            joined(records.get(name, {}), found) if curve else found
+        )
+    for run in LONG_RUNS:
+        hand_on(run, experiments, STATES)
     tables = {f'long {group}': table(records, group) for group in TITLES}
     page = fill_marks(PAGE.read_text(), tables)
     write_json(RECORD, records)
@@ -96,7 +112,9 @@ def main() -> None:
         for row in LINES:
             if row.group in groups:
                 experiments.test(row, SEED)
+        records = read_records()
         for run in runs:
+            take_over(run, experiments, STATES, records.get(run.key, {}))
             experiments.train(run.group, run.name, SEED)
     write_page(experiments)
 
