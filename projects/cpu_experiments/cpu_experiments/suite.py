@@ -115,6 +115,13 @@ TABLES = {
                 'cVAE-GAN + L_cal',
                 1,
             ),
+            Row(
+                LIDC,
+                'ct_cvae-gan-cal_no-gradient',
+                'ct_cvae-gan-cal_no-gradient',
+                'cVAE-GAN + L_cal, code without a gradient',
+                1,
+            ),
             Row(LIDC, 'ct_cvae-gan', 'ct_cvae-gan', ELBO, 1),
         ),
         BOUNDS,
