@@ -3,8 +3,8 @@
 Settings are chosen on a fifth of the training images, then trained on all of
 them with three seeds; test images are read once, at the end. What is finished
 is not run again, what was interrupted goes on; several calls share the work.
-Results are in results.json below --work-dir; `--page` writes the page and the
-project's own results.json from it.
+`--page` adds what has run to the project's own results.json and writes the
+page from it; what stands there is not run again in another work dir either.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from benchmark.methods import DIET_RATE, METHODS, Setting, best_of
 from benchmark.page import SEEDS, write_page
-from benchmark.running import Benchmark, log
+from benchmark.running import RESULT, Benchmark, log
 from benchmark.tasks import TASKS, Task
 from mmengine.registry import init_default_scope
 
@@ -27,6 +27,7 @@ from mmcar.utils.files import write_json
 
 PROJECT = Path(__file__).resolve().parent
 ROOT = PROJECT.parents[1]
+RESULTS = PROJECT / 'results.json'
 BUDGET = 30.0
 Run = tuple[str, Setting, int]
 """Method, setting and seed."""
@@ -133,10 +134,17 @@ def shown(run: Run) -> str:
     return f'{method}, {setting}, seed {seed}'
 
 
+def known_records() -> list[dict]:
+    """Records of the project, made wherever it ran."""
+    return json.loads(RESULTS.read_text()) if RESULTS.is_file() else []
+
+
 def collect(work_dir: Path) -> list[dict]:
-    """All records, in a fixed order."""
-    paths = sorted(work_dir.glob('*/*/*/result.json'))
-    return [json.loads(path.read_text()) for path in paths]
+    """All records, in a fixed order; those of the work dir are newer."""
+    paths = work_dir.glob(f'*/*/*/{RESULT}')
+    own = [json.loads(path.read_text()) for path in paths]
+    records = {r['folder']: r for r in (*known_records(), *own)}
+    return [records[folder] for folder in sorted(records)]
 
 
 def main() -> None:
@@ -148,16 +156,17 @@ def main() -> None:
             raise UserError(f'Run this from {ROOT}.')
         torch.set_num_threads(1)
         init_default_scope('mmseg')
-        benchmark = Benchmark(work_dir, args.budget, current_commit(ROOT))
+        benchmark = Benchmark(
+            work_dir, args.budget, current_commit(ROOT), known_records()
+        )
         for name in args.tasks:
             run = run_diets if args.adversary else run_task
             run(benchmark, name, args)
-            write_json(work_dir / 'results.json', collect(work_dir))
         return
     records = collect(work_dir)
     if not records:
         raise UserError(f'--page: there are no results in {work_dir}.')
-    write_json(PROJECT / 'results.json', records)
+    write_json(RESULTS, records)
     write_page(PROJECT / 'README.md', records)
 
 

@@ -24,13 +24,14 @@ from mmcar.utils.weights import load_weights
 from .configs import data_config, relevant, test_config, train_config
 from .cost import sampling_cost
 from .methods import METHODS, Setting
-from .plans import Plan, Training
+from .plans import Plan
 from .quick_runner import build
 from .tasks import Task
 from .training_data import preload
 
 BLACK_BOX = 'projects/cpu_experiments/configs/camvid/black_box.py'
 WEIGHTS = 'weights.pth'
+RESULT = 'result.json'
 PERFECT = 'perfect sampler'
 
 
@@ -62,6 +63,24 @@ def digest(content: object) -> str:
 
 
 @dataclass(frozen=True)
+class Step:
+    """A training of a plan, before it has run.
+
+    Attributes:
+        cfg: Its config.
+        folder: Its folder, which follows from the config.
+    """
+
+    cfg: Config
+    folder: Path
+
+    @property
+    def weights(self) -> str:
+        """Where it leaves its weights."""
+        return str(self.folder / WEIGHTS)
+
+
+@dataclass(frozen=True)
 class Benchmark:
     """Runs plans.
 
@@ -69,11 +88,13 @@ class Benchmark:
         work_dir: Folder of all results.
         budget: Processor seconds of every training.
         commit: Commit of the code, for the record.
+        known: Records of runs elsewhere, which are not repeated.
     """
 
     work_dir: Path
     budget: float
     commit: str | None = None
+    known: Sequence[dict] = ()
 
     def score(
         self,
@@ -106,17 +127,16 @@ class Benchmark:
         with locked(folder, wait) as free:
             if not free:
                 return None
-            path = folder / 'result.json'
-            reports = self._train(task, plan, seed, part)
-            paths = [report['weights'] for report in reports]
+            steps = self.steps(task, plan, seed, part)
+            paths = [step.weights for step in steps]
             cfg = test_config(
                 task, plan.model(paths), seed, part, self.black_box
             )
-            key = digest([relevant(cfg), self.budget])
-            if path.is_file():
-                found = json.loads(path.read_text())
-                if found['version'] == key:
-                    return found
+            key = self._version([relevant(cfg), self.budget])
+            found = self._found(folder, key)
+            if found is not None:
+                return found
+            reports = [self.train(task, step, seed, part) for step in steps]
             record = dict(
                 task=task.name,
                 method=method,
@@ -126,37 +146,52 @@ class Benchmark:
                 version=key,
                 budget=self.budget,
                 commit=self.commit,
-                folder=str(folder.relative_to(self.work_dir)),
-                trainings=[
-                    str(Path(p).parent.relative_to(self.work_dir))
-                    for p in paths
-                ],
+                folder=self._shown(folder),
+                trainings=[self._shown(step.folder) for step in steps],
                 train_seconds=sum(report['seconds'] for report in reports),
                 iterations=[report['iterations'] for report in reports],
                 logged=[report.get('logged', {}) for report in reports],
                 **self._test(cfg, plan, paths, folder, part),
             )
-            write_json(path, record)
+            write_json(folder / RESULT, record)
             return record
 
-    def _train(
-        self, task: Task, plan: Plan, seed: int, part: str
-    ) -> list[dict]:
-        reports: list[dict] = []
-        for make in plan.trainings:
-            training = make([report['weights'] for report in reports])
-            reports.append(self.train(task, training, seed, part))
-        return reports
+    def _found(self, folder: Path, key: str) -> dict | None:
+        """The record of a run with this version, if it has run."""
+        path = folder / RESULT
+        own = [json.loads(path.read_text())] if path.is_file() else []
+        for record in (*own, *self.known):
+            same = record.get('version') == key
+            if same and record['folder'] == self._shown(folder):
+                return record
+        return None
 
-    def train(
-        self, task: Task, training: Training, seed: int, part: str
-    ) -> dict:
-        """Train unless done; a report with the path of the weights."""
-        cfg = train_config(
-            task, training, seed, part, self.budget, self.black_box
-        )
-        folder = self.work_dir / task.name / 'trainings'
-        folder /= f'{training.name}-{digest(relevant(cfg))}'
+    def _shown(self, folder: Path) -> str:
+        return str(folder.relative_to(self.work_dir))
+
+    def _version(self, content: object) -> str:
+        """Hash of configs, the same wherever the work dir lies."""
+        text = json.dumps(content, sort_keys=True, default=str)
+        return digest(text.replace(f'{self.work_dir}/', ''))
+
+    def steps(
+        self, task: Task, plan: Plan, seed: int, part: str
+    ) -> list[Step]:
+        """The trainings of a plan, whose weights are where they will be."""
+        found: list[Step] = []
+        for make in plan.trainings:
+            training = make([step.weights for step in found])
+            cfg = train_config(
+                task, training, seed, part, self.budget, self.black_box
+            )
+            version = self._version(relevant(cfg))
+            folder = self.work_dir / task.name / 'trainings'
+            found.append(Step(cfg, folder / f'{training.name}-{version}'))
+        return found
+
+    def train(self, task: Task, step: Step, seed: int, part: str) -> dict:
+        """Train unless done; what it took."""
+        cfg, folder = step.cfg, step.folder
         with locked(folder):
             done = folder / 'trained.json'
             if done.is_file():
@@ -170,12 +205,10 @@ class Benchmark:
                 for hook in runner.hooks
                 if isinstance(hook, ProcessorBudgetHook)
             )
-            weights = folder / WEIGHTS
             state = dict(state_dict=runner.model.state_dict())
             torch.save(state, folder / 'part.pth')
-            (folder / 'part.pth').replace(weights)
+            (folder / 'part.pth').replace(step.weights)
             report = dict(
-                weights=str(weights),
                 seconds=clock.spent,
                 iterations=runner.iter,
                 logged=start_and_end(runner.message_hub),
@@ -225,7 +258,7 @@ class Benchmark:
     def bound(self, task: Task) -> dict:
         """What a sampler scores that draws from the test annotations."""
         folder = self.work_dir / task.name / 'final' / 'perfect'
-        path = folder / 'result.json'
+        path = folder / RESULT
         with locked(folder):
             if path.is_file():
                 return json.loads(path.read_text())

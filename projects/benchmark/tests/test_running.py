@@ -52,6 +52,12 @@ def test_a_run_is_scored_once_and_known_again(kits, tmp_path):
     assert before > 0 and after > 0
     again = Benchmark(tmp_path / 'work', 0.2, 'def')
     assert again.score(kits, 'training_free', FIELDS, 0, 'tune') == first
+    # Elsewhere, what stands in the project's record is not run again.
+    moved = Benchmark(tmp_path / 'elsewhere', 0.2, 'ghi', [first])
+    assert moved.score(kits, 'training_free', FIELDS, 0, 'tune') == first
+    assert not list((tmp_path / 'elsewhere').rglob('*.pth'))
+    longer = Benchmark(tmp_path / 'elsewhere', 0.4, 'ghi', [first])
+    assert longer.score(kits, 'training_free', FIELDS, 0, 'tune') != first
     # The same F, another draw: no second training.
     other = again.score(kits, 'views', DRAW, 0, 'tune')
     assert other['trainings'] == first['trainings']
