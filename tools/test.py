@@ -53,6 +53,12 @@ def parse_args() -> argparse.Namespace:
         '--show-dir', metavar='DIR', help='draw a figure for every image'
     )
     parser.add_argument(
+        '--figures',
+        metavar='DIR',
+        help='draw samples of six images, a reliability diagram and the '
+        'training curves',
+    )
+    parser.add_argument(
         '--live',
         action='store_true',
         help="read images by the config's test_pipeline, as new ones are: "
@@ -128,6 +134,8 @@ def apply_arguments(cfg: Config, args: argparse.Namespace) -> None:
         hooks.append(dict(type='SaveSamplesHook', out_dir=args.out))
     if args.show_dir:
         hooks.append(dict(type='DrawSamplesHook', out_dir=args.show_dir))
+    if args.figures:
+        hooks.append(dict(type='FiguresHook', out_dir=args.figures))
     cfg.custom_hooks = hooks
     if args.live:
         if 'test_pipeline' not in cfg:

@@ -21,12 +21,14 @@ test_pipeline = [*_base_.load_all, crop, _base_.pack]
 train_dataloader = dict(batch_size=8, dataset=dict(pipeline=train_pipeline))
 val_dataloader = dict(dataset=dict(pipeline=test_pipeline))
 test_dataloader = dict(dataset=dict(pipeline=test_pipeline, indices=200))
-param_scheduler = dict(calibration=dict(end=1000), generator=dict(end=1300))
+adam = dict(optimizer=dict(fused=True))  # a twentieth of a step is saved
+optim_wrapper = dict(calibration=adam, generator=adam)
+param_scheduler = dict(calibration=dict(end='phase'))
 train_cfg = dict(
     phases=[
-        dict(iters=1000, train=['calibration']),
-        dict(_base_.tuning, iters=300),
+        dict(iters=800, train=['calibration']),
+        dict(_base_.tuning, iters=250),
     ],
-    val_interval=_base_.never,
+    val_begin=_base_.never,
 )
 default_hooks = dict(checkpoint=dict(interval=500))

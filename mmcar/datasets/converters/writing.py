@@ -9,7 +9,7 @@ import numpy as np
 
 from ...utils.errors import UserError
 from ...utils.files import inside, write_json
-from ..image_files import write_png
+from ..image_files import write_png, write_pngs
 
 SPLITS = ('train', 'val', 'test')
 SETTINGS = 'settings.json'
@@ -111,8 +111,8 @@ class MultiAnnotatorWriter:
     ) -> None:
         """Write a sample: image (H, W) and readers' masks (A, H, W)."""
         folder = inside(self.out_dir / 'annotations' / split, stem)
-        for reader, mask in enumerate(masks):
-            write_png(folder / f'r{reader}.png', mask)
+        names = (folder / f'r{reader}.png' for reader in range(len(masks)))
+        write_pngs(dict(zip(names, masks, strict=True)))
         write_png(self.image_path(split, stem), image)
         self.written += 1
 
@@ -125,6 +125,14 @@ class MultiAnnotatorWriter:
         self.pair_iou += iou
         if drew == len(masks):
             self.all_drew_pair_iou += iou
+
+    def add(self, other: 'MultiAnnotatorWriter') -> None:
+        """Add what another writer has seen to the summary."""
+        self.written += other.written
+        self.images += other.images
+        self.drew += other.drew
+        self.pair_iou += other.pair_iou
+        self.all_drew_pair_iou += other.all_drew_pair_iou
 
     def summary(self) -> str:
         """What the data set holds, in a few lines."""

@@ -13,6 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from .unet_blocks import seen_through
+
 NHWC = torch.channels_last
 # Features below this number are decoded faster in batches of samples.
 MIN_FEATURES = 2**18
@@ -73,11 +75,7 @@ def fold(block: Any) -> FoldedBlock:
     if block.resize:
         resize = block.up.weight, block.up.bias
     else:
-        # A 2x2 kernel seen through a 3x3 one is a 4x4 kernel. `conv`
-        # correlates and the transposed convolution spreads, hence the flip.
-        weight = F.conv_transpose2d(
-            block.up.weight.double(), weight.flip(2, 3).transpose(0, 1)
-        )
+        weight = seen_through(block.up.weight.double(), weight)
     weight = weight.float().contiguous(memory_format=NHWC)
     return FoldedBlock(weight, resize, scale, shift)
 
@@ -123,35 +121,14 @@ def fold_skip(block: Any, folded: FoldedBlock, skip: Tensor) -> Tensor:
         (B, C', h, w).
     """
     if folded.resize is None:
-        skip = skip + _convolved_bias(block, skip.shape[-2:])
+        skip = skip + block.convolved_bias(skip.shape[-2:])
     scale, shift = (t.view(1, -1, 1, 1) for t in (folded.scale, folded.shift))
     return (skip * scale + shift).contiguous(memory_format=NHWC)
 
 
-def _convolved_bias(block: Any, size: Sequence[int]) -> Tensor:
-    """What the bias of `up` becomes by `conv`, (1, C', h, w).
-
-    It is constant but for the border, so that 3x3 pixels tell it all.
-    """
-    inner = [min(side, 3) for side in size]
-    bias = block.up.bias.view(1, -1, 1, 1).expand(1, -1, *inner)
-    rows, columns = (
-        torch.arange(side)
-        .clamp(max=1)
-        .index_fill(0, torch.tensor([side - 1]), min(side, 3) - 1)
-        for side in size
-    )
-    return block.conv(bias)[..., rows, :][..., columns]
-
-
 def fits(x: Tensor, block: Any, skip: Tensor) -> bool:
-    """Whether a block maps features (..., h, w) to its skip's size exactly.
-
-    A transposed convolution doubles; odd sizes are cut before the next
-    convolution, which a folded one cannot do.
-    """
-    doubled = [2 * side for side in x.shape[-2:]]
-    return block.resize or doubled == list(skip.shape[-2:])
+    """Whether a block maps features (..., h, w) to its skip's size exactly."""
+    return block.resize or block.doubles(x, skip)
 
 
 def run_block(

@@ -1,5 +1,8 @@
 """The blocks of the paper's generator."""
 
+from collections.abc import Sequence
+
+import torch
 import torch.nn.functional as F
 from mmcv.cnn import ConvModule, build_norm_layer
 from torch import Tensor, nn
@@ -11,7 +14,9 @@ class UpBlock(nn.Module):
     """Upsample, merge with a skip connection, scale and shift by noise.
 
     The convolution over [upsampled, skip] is written as the sum of two, so
-    that the part of the skip runs once per image instead of per sample.
+    that the part of the skip runs once per image instead of per sample. In
+    training, the other part is one with the transposed convolution before it:
+    the same numbers by a third of the work.
     """
 
     def __init__(
@@ -63,14 +68,47 @@ class UpBlock(nn.Module):
         Returns:
             Normalised features (s, B, C', h', w').
         """
-        x, size = self.up(x), skip.shape[-2:]
-        if self.resize:
-            x = F.interpolate(x, size, mode='bilinear', align_corners=False)
-        else:
-            x = x[..., : size[0], : size[1]]  # odd sizes
         groups = (-1, *skip.shape)  # len(skip) would be a constant in a trace
-        x = self.conv(x).reshape(groups) + skip
+        if self.training and self.doubles(x, skip):
+            weight = seen_through(self.up.weight, self.conv.weight)
+            x = F.conv_transpose2d(x, weight, stride=2, padding=1)
+            skip = skip + self.convolved_bias(skip.shape[-2:])
+        else:
+            x = self.conv(self._upsample(x, skip.shape[-2:]))
+        x = x.reshape(groups) + skip
         return self.norm(x.flatten(0, 1)).reshape(groups)
+
+    def _upsample(self, x: Tensor, size: Sequence[int]) -> Tensor:
+        x = self.up(x)
+        if self.resize:
+            return F.interpolate(x, size, mode='bilinear', align_corners=False)
+        return x[..., : size[0], : size[1]]  # odd sizes
+
+    def doubles(self, x: Tensor, skip: Tensor) -> bool:
+        """Whether the transposed convolution gives the skip's size exactly.
+
+        Odd sizes are cut before the next convolution, which a kernel made of
+        both cannot do.
+        """
+        doubled = [2 * side for side in x.shape[-2:]]
+        return not self.resize and doubled == list(skip.shape[-2:])
+
+    def convolved_bias(self, size: Sequence[int]) -> Tensor:
+        """What the bias of `up` becomes by `conv`, (1, C', h, w).
+
+        It is constant but for the border, so that 3x3 pixels tell it all.
+
+        Args:
+            size: Height and width, 2 at least.
+        """
+        x = self.conv(self.up.bias.view(1, -1, 1, 1).expand(-1, -1, 3, 3))
+        for dim, side in ((2, size[0]), (3, size[1])):
+            first, inner, last = x.split(1, dim)
+            inner = inner.expand(
+                *(side - 2 if d == dim else -1 for d in range(4))
+            )
+            x = torch.cat((first, inner, last), dim)
+        return x
 
     def modulate(self, x: Tensor, z: Tensor) -> Tensor:
         """Let the noise in.
@@ -88,6 +126,22 @@ class UpBlock(nn.Module):
         if self.training and self.dropout > 0:
             x = F.dropout(x, self.dropout)
         return x.flatten(0, 1)
+
+
+def seen_through(up: Tensor, conv: Tensor) -> Tensor:
+    """One kernel for a transposed convolution and a convolution behind it.
+
+    A 2x2 kernel seen through a 3x3 one is a 4x4 kernel. The second correlates
+    and the first spreads, hence the flip.
+
+    Args:
+        up: (C, C', 2, 2), of stride 2 and no padding.
+        conv: (C'', C', 3, 3), of padding 1.
+
+    Returns:
+        (C, C'', 4, 4) of a transposed convolution, stride 2, padding 1.
+    """
+    return F.conv_transpose2d(up, conv.flip(2, 3).transpose(0, 1))
 
 
 def down_block(

@@ -188,3 +188,47 @@ def test_variants_reach_every_parameter():
 def test_refuses(cls, kwargs, message):
     with pytest.raises(ValueError, match=message):
         cls(**{'num_classes': 3, **kwargs})
+
+
+@pytest.mark.parametrize('size', [(1, 1), (1, 3), (4, 5)])
+def test_one_kernel_does_what_two_do(size):
+    """In training, of a transposed convolution and the one behind it."""
+    torch.manual_seed(0)
+    block = UpBlock(6, 3, 4, 8, {'type': 'BN'}, 0.0, 'affine', 'deconv')
+    block = block.double().train()
+    nn.init.normal_(block.up.bias)
+    x = torch.randn(6, 6, *size, dtype=torch.double, requires_grad=True)
+    doubled = [2 * side for side in size]
+    skip = torch.randn(3, 4, *doubled, dtype=torch.double, requires_grad=True)
+    inputs = (x, skip, *block.parameters())
+    both = block.conv(block.up(x)).unflatten(0, (2, 3)) + skip
+    norm = F.batch_norm(
+        both.flatten(0, 1),
+        *(None, None, block.norm.weight, block.norm.bias, True),
+    ).unflatten(0, (2, 3))
+    merged = block.merge(x, skip)
+    assert torch.allclose(merged, norm, atol=1e-12)
+    push = torch.randn_like(merged)
+    pairs = zip(
+        torch.autograd.grad(merged, inputs, push, allow_unused=True),
+        torch.autograd.grad(norm, inputs, push, allow_unused=True),
+        strict=True,
+    )
+    compared = [
+        torch.allclose(ours, other, atol=1e-10)
+        for ours, other in pairs
+        if ours is not None
+    ]
+    assert all(compared) and len(compared) == 7
+
+
+def test_training_runs_one_convolution_per_up_block():
+    generator = _build(depth=2)
+    image, log_probs, z = _inputs(generator)
+    calls = []
+    for block in generator.up:
+        block.up.register_forward_hook(lambda *_: calls.append(1))
+    generator(image, log_probs, z)
+    assert not calls
+    generator(image[..., :-1], log_probs[..., :-1], z)  # odd: as it was
+    assert len(calls) == 1
