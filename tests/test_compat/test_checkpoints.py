@@ -51,6 +51,16 @@ class TestLocal:
         torch.load(path, weights_only=False)
         assert trap.exists()  # the trap was live
 
+    @pytest.mark.parametrize('byte', range(8))
+    def test_a_flipped_bit_is_found(self, tmp_path, byte):
+        """Torch does not look at checksums: 1 would become infinity."""
+        path = Path(save(tmp_path / 'flipped.pth'))
+        content = bytearray(path.read_bytes())
+        content[content.find(torch.ones(2).numpy().tobytes()) + byte] ^= 64
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r'flipped\.pth.*damaged'):
+            CheckpointLoader.load_checkpoint(str(path))
+
     def test_getattr_is_no_way_out(self, tmp_path):
         class Reaches:
             def __reduce__(self):
@@ -257,6 +267,39 @@ class TestHash:
             CheckpointLoader.load_checkpoint(f'{url}/{name}')
         kept = [p for p in (home / 'cache').rglob('*') if p.is_file()]
         assert kept == []
+
+    def test_wrong_file_in_the_cache(self, home):
+        """Another program may have left it there, without a look."""
+        name = self.publish(home)
+        kept = home / 'cache' / 'hub' / 'checkpoints' / name
+        kept.parent.mkdir(parents=True)
+        save(kept, of='something else')
+        with pytest.raises(ValueError, match='not what was published'):
+            CheckpointLoader.load_checkpoint(f'http://localhost/{name}')
+        assert kept.exists()  # not ours to remove
+
+    @pytest.mark.parametrize('content', [b'', b'<html>log in</html>'])
+    def test_what_cannot_be_read_is_not_kept(self, home, content):
+        (home / 'a.pth').write_bytes(content)
+        with served(home) as url:
+            with pytest.raises(
+                ValueError, match=r'cannot be read|not a pickle'
+            ):
+                CheckpointLoader.load_checkpoint(f'{url}/a.pth')
+            save(home / 'a.pth')
+            assert CheckpointLoader.load_checkpoint(f'{url}/a.pth')
+
+    def test_one_name_at_two_addresses(self, home):
+        """Without a hash in it, a name does not tell which file it is."""
+        for number in (1, 2):
+            (home / f'run{number}').mkdir()
+            save(home / f'run{number}' / 'iter_8.pth', number=number)
+        with served(home) as url:
+            urls = [f'{url}/run{number}/iter_8.pth' for number in (1, 2)]
+            loaded = [CheckpointLoader.load_checkpoint(u) for u in urls]
+        assert [content['number'] for content in loaded] == [1, 2]
+        again = [CheckpointLoader.load_checkpoint(u) for u in urls]
+        assert [content['number'] for content in again] == [1, 2]
 
     @pytest.mark.parametrize(
         ('name', 'expected'),
