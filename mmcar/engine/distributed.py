@@ -5,7 +5,12 @@ from typing import Any
 
 import torch
 from mmengine.device import get_device
-from mmengine.dist import all_reduce, broadcast, get_world_size
+from mmengine.dist import (
+    all_reduce,
+    all_reduce_params,
+    broadcast,
+    get_world_size,
+)
 from mmengine.model import is_model_wrapper
 from mmengine.registry import MODEL_WRAPPERS
 from torch import Tensor, nn
@@ -46,6 +51,28 @@ def average_statistics(networks: Iterable[nn.Module]) -> None:
     parts = joint.split([buffer.numel() for buffer in statistics])
     for buffer, part in zip(statistics, parts, strict=True):
         buffer.copy_(part.view_as(buffer))
+
+
+def mean_gradients(model: nn.Module) -> dict[str, Tensor]:
+    """Gradients that wait for more, their mean over all processes.
+
+    Each process accumulates those of its own batches; they are shared when
+    the update is due, as their mean.
+
+    Args:
+        model: Without a distributed wrapper; it is left as it is.
+
+    Returns:
+        Copies, by parameter.
+    """
+    waiting = {
+        name: weight.grad.clone()
+        for name, weight in model.named_parameters()
+        if weight.grad is not None
+    }
+    if waiting:
+        all_reduce_params(list(waiting.values()), op='mean')
+    return {name: gradient.cpu() for name, gradient in waiting.items()}
 
 
 # In MMEngine's registry: the runner looks for wrappers nowhere else.
