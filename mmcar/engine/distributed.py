@@ -14,11 +14,10 @@ from mmengine.dist import (
 from mmengine.model import is_model_wrapper
 from mmengine.registry import MODEL_WRAPPERS
 from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.parallel import DistributedDataParallel
 
 from ..models.memory_format import lay_out_weights
-from ..models.segmentors.updating import NetworkLosses
+from ..models.segmentors.updating import NetworkLosses, norm_statistics
 from .sync_batch_norm import use_sync_batch_norm_of_any_device
 
 
@@ -36,14 +35,7 @@ def average_statistics(networks: Iterable[nn.Module]) -> None:
     done, and after every step all processes validate, save and calibrate
     with the same numbers.
     """
-    statistics = [
-        buffer
-        for network in networks
-        for module in network.modules()
-        if isinstance(module, _NormBase)
-        for buffer in module.buffers(recurse=False)
-        if buffer.is_floating_point()
-    ]
+    statistics = norm_statistics(networks)
     if get_world_size() == 1 or not statistics:
         return
     joint = torch.cat([buffer.flatten() for buffer in statistics])
