@@ -28,6 +28,11 @@ from .configs import is_plain_config
 STATISTICS = ('min', 'max', 'current', 'mean')
 # Stock weights end in the first digits of their SHA-256, others in a date.
 HASH = re.compile(r'-([0-9a-f]{8,64})\.pth$')
+# What torch has to say, among its advice.
+REASON = re.compile(
+    r'(?:WeightsUnpickler error:|Trying to load)\s+'
+    r'(?!Unsupported operand)(.+?)(?:\. |\.?\n|$)'
+)
 DATE = re.compile(r'(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])')
 
 
@@ -98,10 +103,8 @@ def _explained(filename: str) -> Iterator[None]:
     except FileNotFoundError:
         raise MissingFileError(f'There is no checkpoint {filename}.') from None
     except pickle.UnpicklingError as error:
-        reason = str(error).partition('WeightsUnpickler error:')[2]
-        reason = reason.partition('. ')[0].strip().partition('\n')[0]
-        if not reason or reason.startswith('Unsupported operand'):
-            reason = 'not a pickle'
+        found = REASON.search(str(error))
+        reason = found[1] if found else 'not a pickle'
         raise UserError(
             f'Checkpoint {filename} is refused: it holds more than tensors '
             f'and plain data, so loading it could run code ({reason}). Save '

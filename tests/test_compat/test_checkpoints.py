@@ -51,6 +51,15 @@ class TestLocal:
         torch.load(path, weights_only=False)
         assert trap.exists()  # the trap was live
 
+    def test_what_torch_blocks_is_named(self, tmp_path):
+        class Calls:
+            def __reduce__(self):
+                return os.system, ('true',)
+
+        path = save(tmp_path / 'bad.pth', hook=Calls())
+        with pytest.raises(ValueError, match=r'could run code \(.*system'):
+            CheckpointLoader.load_checkpoint(path)
+
     @pytest.mark.parametrize('byte', range(8))
     def test_a_flipped_bit_is_found(self, tmp_path, byte):
         """Torch does not look at checksums: 1 would become infinity."""
