@@ -98,8 +98,12 @@ def _explained(filename: str) -> Iterator[None]:
     """Turn whatever reading a checkpoint raises into a sentence."""
     try:
         yield
-    except (UserError, ImportError):  # says what to do already
+    except UserError:
         raise
+    except ImportError as error:  # of a package that a scheme needs
+        raise UserError(
+            f'Checkpoint {filename} cannot be read here: {error}'
+        ) from error
     except FileNotFoundError:
         raise MissingFileError(f'There is no checkpoint {filename}.') from None
     except pickle.UnpicklingError as error:

@@ -5,11 +5,10 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-import torch
 from mmengine.logging import print_log
-from mmengine.runner import Runner
+from mmengine.runner import CheckpointLoader, Runner
 
-from ..utils.files import archive_damage
+from ..utils.errors import UserError
 from ..utils.weights import load_weights
 from .distributed import unwrap_model
 
@@ -26,12 +25,9 @@ def damage(path: Path) -> str | None:
         The reason not to use it; None if it is whole.
     """
     try:
-        problem = archive_damage(path)
-        if problem is not None:
-            return problem
-        loaded = torch.load(path, map_location='cpu', weights_only=True)
-    except Exception as error:  # a flipped bit can raise anything
-        return f'{type(error).__name__}: {error}'.splitlines()[0]
+        loaded = CheckpointLoader.load_checkpoint(str(path), 'cpu')
+    except UserError as error:
+        return str(error)
     if not isinstance(loaded, Mapping):
         return f'it holds a {type(loaded).__name__}'
     missing = [key for key in NEEDED if key not in loaded]

@@ -5,6 +5,7 @@ import hashlib
 import logging
 import os
 import pickle
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from mmengine.runner import checkpoint as mmengine_checkpoint
 from mmengine.runner.checkpoint import _load_checkpoint_with_prefix
 
 from mmcar.compat.checkpoints import published_hash
+from mmcar.utils.errors import UserError
 from tests.test_compat.traps import MakesFile, served
 
 
@@ -104,6 +106,11 @@ class TestLocal:
         path.write_bytes(content)
         with pytest.raises(ValueError, match=r'page\.pth'):
             CheckpointLoader.load_checkpoint(str(path))
+
+    def test_package_of_a_scheme_is_missing(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, 'torchvision', None)
+        with pytest.raises(UserError, match=r'here: .*torchvision'):
+            CheckpointLoader.load_checkpoint('torchvision://resnet50')
 
     def test_absent(self, tmp_path):
         with pytest.raises(FileNotFoundError, match=r'no checkpoint .*x\.pth'):
