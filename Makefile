@@ -2,6 +2,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 ONEDL_VENV ?= .venv-onedl
+ifneq ($(word 2,$(VENV)),)
+$(error VENV='$(VENV)': make takes no folder with spaces, choose another)
+endif
 RUN := $(VENV)/bin/python
 PINS := $(wildcard requirements/*) setup.py
 INSTALL := PYTHON='$(PYTHON)' requirements/install.sh

@@ -239,6 +239,12 @@ class TestEnvironments:
         assert 'thesis.txt' in output
         assert mine.read_text() == 'years of work'
 
+    def test_name_with_spaces(self):
+        code, output = self.make(self.folder / 'my venv')
+        assert code != 0
+        assert "my venv': make takes no folder with spaces" in output
+        assert not self.log.exists()
+
     def test_environment_of_somebody_is_never_removed(self):
         venv = self.folder / 'venv'
         (venv / 'bin').mkdir(parents=True)

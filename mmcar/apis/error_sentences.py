@@ -21,6 +21,9 @@ SYSTEM = {
     'folder with --work-dir',
     errno.EDQUOT: 'your quota of the disk is used up: free some space, or '
     'choose another folder with --work-dir',
+    errno.EISDIR: 'this is a folder; expected a file',
+    errno.ENOTDIR: 'a folder of this path is a file',
+    errno.ENAMETOOLONG: 'the name is too long: shorten it',
 }
 WORKER = 'in DataLoader worker process'
 

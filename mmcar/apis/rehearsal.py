@@ -27,6 +27,7 @@ from torch.utils.data import DataLoader
 from ..datasets.image_files import refuse_deep
 from ..engine import PhaseTimerHook, Schedule, unwrap_model
 from ..engine.black_box_cache import find_datasets
+from ..engine.checkpoints import check_resumed
 from ..engine.resumable_data import ResumableDataLoader
 from ..evaluation.metrics.names import better
 from ..structures import refuse_shared_keys
@@ -354,9 +355,11 @@ class RehearsalHook(Hook):
         self.done = False
 
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
-        """Look at what a training starts from; a resume looks by itself."""
+        """Look at what a training starts from."""
         path = self.cfg.get('load_from')
-        if path and not self.cfg.get('resume'):
+        if self.cfg.get('resume'):
+            check_resumed(runner, checkpoint)
+        elif path:
             check_start(path, checkpoint, unwrap_model(runner.model))
 
     def before_train(self, runner: Runner) -> None:

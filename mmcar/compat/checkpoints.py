@@ -6,11 +6,13 @@ gate stands there.
 """
 
 import contextlib
+import hashlib
 import os
 import pickle
 import re
 import urllib.error
 import warnings
+import zipfile
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlparse
@@ -19,12 +21,18 @@ from packaging.version import Version
 
 from ..utils.console import is_calm
 from ..utils.errors import MissingFileError, UserError
+from ..utils.files import archive_damage
 from .configs import is_plain_config
 
 # What a HistoryBuffer registers by default.
 STATISTICS = ('min', 'max', 'current', 'mean')
 # Stock weights end in the first digits of their SHA-256, others in a date.
 HASH = re.compile(r'-([0-9a-f]{8,64})\.pth$')
+# What torch has to say, among its advice.
+REASON = re.compile(
+    r'(?:WeightsUnpickler error:|Trying to load)\s+'
+    r'(?!Unsupported operand)(.+?)(?:\. |\.?\n|$)'
+)
 DATE = re.compile(r'(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])')
 
 
@@ -90,13 +98,17 @@ def _explained(filename: str) -> Iterator[None]:
     """Turn whatever reading a checkpoint raises into a sentence."""
     try:
         yield
-    except (UserError, ImportError):  # says what to do already
+    except UserError:
         raise
+    except ImportError as error:  # of a package that a scheme needs
+        raise UserError(
+            f'Checkpoint {filename} cannot be read here: {error}'
+        ) from error
     except FileNotFoundError:
         raise MissingFileError(f'There is no checkpoint {filename}.') from None
     except pickle.UnpicklingError as error:
-        reason = str(error).partition('WeightsUnpickler error:')[2]
-        reason = reason.partition('. ')[0].strip() or 'not a pickle'
+        found = REASON.search(str(error))
+        reason = found[1] if found else 'not a pickle'
         raise UserError(
             f'Checkpoint {filename} is refused: it holds more than tensors '
             f'and plain data, so loading it could run code ({reason}). Save '
@@ -137,7 +149,9 @@ def load_url(
     """Load a checkpoint by URL; check its hash if its name has one.
 
     Args:
-        url: Address; the file is kept, and used the next time.
+        url: Address; the file is kept, and used the next time. Without a
+            hash, its name may be that of other files elsewhere: it is then
+            kept under a name of the whole address.
         model_dir: Where it is kept; default: torch's folder.
         map_location: As in `torch.load`.
         progress: Whether to show a progress bar.
@@ -151,9 +165,13 @@ def load_url(
     import torch
 
     model_dir = model_dir or os.path.join(torch.hub.get_dir(), 'checkpoints')
-    path = os.path.join(model_dir, os.path.basename(urlparse(url).path))
+    name = os.path.basename(urlparse(url).path)
     expected = published_hash(url)
-    if expected and not os.path.exists(path):
+    if expected is None:
+        name = f'{hashlib.sha256(url.encode()).hexdigest()[:16]}_{name}'
+    path = os.path.join(model_dir, name)
+    fresh = not os.path.exists(path)
+    if fresh:
         os.makedirs(model_dir, exist_ok=True)
         try:
             torch.hub.download_url_to_file(url, path, expected, progress)
@@ -162,9 +180,37 @@ def load_url(
                 f'Checkpoint {url} is refused: what was downloaded is not '
                 f'what was published under that name ({error}).'
             ) from error
-    return torch.hub.load_state_dict_from_url(
-        url, model_dir, map_location, progress, weights_only=True
-    )
+    elif expected and not _sha256(path).startswith(expected):
+        raise UserError(
+            f'Checkpoint {url} is refused: {path}, kept of it, is not what '
+            'was published under that name. Remove that file.'
+        )
+    try:
+        _check_archive(path)
+        return torch.hub.load_state_dict_from_url(
+            url,
+            model_dir,
+            map_location,
+            progress,
+            file_name=name,
+            weights_only=True,
+        )
+    except Exception:
+        if fresh:  # nobody is served by keeping it, e.g. a page of a proxy
+            os.remove(path)
+        raise
+
+
+def _sha256(path: str) -> str:
+    with open(path, 'rb') as file:
+        return hashlib.file_digest(file, 'sha256').hexdigest()
+
+
+def _check_archive(path: str) -> None:
+    """Refuse what torch would read although checksums tell of damage."""
+    problem = archive_damage(path) if zipfile.is_zipfile(path) else None
+    if problem is not None:
+        raise UserError(f'Checkpoint {path} is damaged: {problem}.')
 
 
 def load_from_local(filename: str, map_location: Any = None) -> Any:
@@ -177,6 +223,7 @@ def load_from_local(filename: str, map_location: Any = None) -> Any:
     import torch
 
     path = os.path.expanduser(filename)
+    _check_archive(path)
     return torch.load(path, map_location, weights_only=True)
 
 

@@ -58,6 +58,11 @@ def open_8bit(data: bytes) -> Image.Image:
     image = Image.open(io.BytesIO(data))
     if image.format not in FORMATS:
         raise UserError(f'{image.format}; expected one of {FORMATS}')
+    if image.mode.startswith(('F', 'I')):  # PFM, which counts as PNM
+        raise UserError(
+            'values of more than 8 bits in a file that is not read at full '
+            'depth; expected PNG or TIFF'
+        )
     frames = getattr(image, 'n_frames', 1)
     if frames > 1 and image.format not in ('MPO', 'TIFF'):
         raise UserError(f'{frames} frames; expected one image per file')

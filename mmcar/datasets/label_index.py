@@ -20,6 +20,8 @@ def _check_names(path: str, names: Iterable[str]) -> list[str]:
             inside('its folder', name)
         except UserError as error:
             raise UserError(f'{path}: {error}') from error
+        if not PurePosixPath(name).parts:
+            raise UserError(f'{path}: {name!r} is no name of a file')
         checked.append(PurePosixPath(name).as_posix())
     return checked
 

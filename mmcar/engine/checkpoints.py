@@ -2,13 +2,16 @@
 
 import logging
 import re
-import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
-import torch
 from mmengine.logging import print_log
+from mmengine.runner import CheckpointLoader, Runner
 
-FOLDER = 0x10  # in the attributes of a zip archive's entry
+from ..utils.errors import UserError
+from ..utils.weights import load_weights
+from .distributed import unwrap_model
+
 NEEDED = ('state_dict', 'optimizer', 'message_hub', 'meta')
 
 
@@ -22,21 +25,11 @@ def damage(path: Path) -> str | None:
         The reason not to use it; None if it is whole.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
-            broken = archive.testzip()
-            folders = [
-                info.filename
-                for info in archive.infolist()
-                if info.external_attr & FOLDER
-            ]
-        if broken is not None:
-            return f'{broken} inside it is damaged'
-        if folders:  # torch would read nothing and give what memory holds
-            return f'{folders[0]} inside it is marked as a folder'
-        # The archive's own fields have no checksum: reading it tells.
-        loaded = torch.load(path, map_location='cpu', weights_only=True)
-    except Exception as error:  # a flipped bit can raise anything
-        return f'{type(error).__name__}: {error}'.splitlines()[0]
+        loaded = CheckpointLoader.load_checkpoint(str(path), 'cpu')
+    except UserError as error:
+        return str(error)
+    if not isinstance(loaded, Mapping):
+        return f'it holds a {type(loaded).__name__}'
     missing = [key for key in NEEDED if key not in loaded]
     return f'it has no {missing}' if missing else None
 
@@ -73,3 +66,25 @@ def find_resumable_checkpoint(
             level=logging.WARNING,
         )
     return None
+
+
+def check_resumed(runner: Runner, checkpoint: Mapping) -> None:
+    """Refuse to resume from a checkpoint of another model.
+
+    MMEngine says in the log what does not fit, and trains on with random
+    weights in its place.
+
+    Args:
+        runner: Of the training that resumes.
+        checkpoint: What it resumes from.
+
+    Raises:
+        UserError: Naming the weights that differ.
+    """
+    load_weights(
+        unwrap_model(runner.model),
+        checkpoint.get('state_dict', {}),
+        f'the checkpoint to resume from, {runner._load_from}',
+        'It is of another model: resume with the config that it was made '
+        'with, or move it out of the way.',
+    )

@@ -5,15 +5,19 @@ from typing import Any
 
 import torch
 from mmengine.device import get_device
-from mmengine.dist import all_reduce, broadcast, get_world_size
+from mmengine.dist import (
+    all_reduce,
+    all_reduce_params,
+    broadcast,
+    get_world_size,
+)
 from mmengine.model import is_model_wrapper
 from mmengine.registry import MODEL_WRAPPERS
 from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.parallel import DistributedDataParallel
 
 from ..models.memory_format import lay_out_weights
-from ..models.segmentors.updating import NetworkLosses
+from ..models.segmentors.updating import NetworkLosses, norm_statistics
 from .sync_batch_norm import use_sync_batch_norm_of_any_device
 
 
@@ -31,14 +35,7 @@ def average_statistics(networks: Iterable[nn.Module]) -> None:
     done, and after every step all processes validate, save and calibrate
     with the same numbers.
     """
-    statistics = [
-        buffer
-        for network in networks
-        for module in network.modules()
-        if isinstance(module, _NormBase)
-        for buffer in module.buffers(recurse=False)
-        if buffer.is_floating_point()
-    ]
+    statistics = norm_statistics(networks)
     if get_world_size() == 1 or not statistics:
         return
     joint = torch.cat([buffer.flatten() for buffer in statistics])
@@ -46,6 +43,28 @@ def average_statistics(networks: Iterable[nn.Module]) -> None:
     parts = joint.split([buffer.numel() for buffer in statistics])
     for buffer, part in zip(statistics, parts, strict=True):
         buffer.copy_(part.view_as(buffer))
+
+
+def mean_gradients(model: nn.Module) -> dict[str, Tensor]:
+    """Gradients that wait for more, their mean over all processes.
+
+    Each process accumulates those of its own batches; they are shared when
+    the update is due, as their mean.
+
+    Args:
+        model: Without a distributed wrapper; it is left as it is.
+
+    Returns:
+        Copies, by parameter.
+    """
+    waiting = {
+        name: weight.grad.clone()
+        for name, weight in model.named_parameters()
+        if weight.grad is not None
+    }
+    if waiting:
+        all_reduce_params(list(waiting.values()), op='mean')
+    return {name: gradient.cpu() for name, gradient in waiting.items()}
 
 
 # In MMEngine's registry: the runner looks for wrappers nowhere else.

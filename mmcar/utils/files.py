@@ -2,6 +2,7 @@
 
 import json
 import os
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path, PurePath
 from typing import BinaryIO
@@ -14,6 +15,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 PART = '.part'
+FOLDER = 0x10  # in the attributes of a zip archive's entry
 
 
 def write_file(path: str | Path, data: bytes) -> None:
@@ -89,6 +91,35 @@ def claim_folder(folder: str | Path) -> BinaryIO:
             'another folder, e.g. by --work-dir.'
         ) from error
     return lock
+
+
+def archive_damage(path: str | Path) -> str | None:
+    """Say what is wrong with a zip archive, as torch writes them.
+
+    Torch itself does not look at checksums: it reads a flipped bit as it is.
+
+    Args:
+        path: The file.
+
+    Returns:
+        What is damaged; None if nothing is. Of fields without a checksum,
+        such as lengths, only reading them tells.
+
+    Raises:
+        zipfile.BadZipFile: It is no archive, or cut short.
+    """
+    with zipfile.ZipFile(path) as archive:
+        broken = archive.testzip()
+        folders = [
+            info.filename
+            for info in archive.infolist()
+            if info.external_attr & FOLDER
+        ]
+    if broken is not None:
+        return f'{broken} inside it is damaged'
+    if folders:  # torch would read nothing and give what memory holds
+        return f'{folders[0]} inside it is marked as a folder'
+    return None
 
 
 def inside(folder: str | Path, name: str | PurePath) -> Path:

@@ -18,15 +18,19 @@ class NonFiniteLossError(UserError, RuntimeError):
     """A loss became NaN or infinite, on this or on another process."""
 
 
-def check_finite(losses: Mapping[str, Tensor], policy: str = 'raise') -> bool:
+def check_finite(
+    losses: Mapping[str, Tensor], policy: str = 'raise', network: str = ''
+) -> bool:
     """Say whether all losses are finite; all processes agree on it.
 
     Args:
-        losses: Losses of one update by name.
+        losses: Losses of one update by name, or what else must be finite.
         policy: ``'raise'`` stops training, ``'skip'`` asks the caller to
             leave this update out; the number of updates left out is logged
             and kept in the message hub as ``skipped_updates``; training
             stops after `MAX_SKIPPED` of them in a row.
+        network: The one to update; each has a row of its own, else one that
+            learns would hide another that does not.
 
     Returns:
         Whether the update may be made.
@@ -42,9 +46,10 @@ def check_finite(losses: Mapping[str, Tensor], policy: str = 'raise') -> bool:
     ).float()
     all_reduce(finite, op='min')
     hub = MessageHub.get_current_instance()
+    row = f'{network}_skipped_in_a_row'
     if finite.min() == 1:
         if policy == 'skip':
-            hub.update_info('skipped_in_a_row', 0)
+            hub.update_info(row, 0)
         return True
     flags = dict(zip(losses, finite.tolist(), strict=True))
     bad = [name for name, flag in flags.items() if flag != 1]
@@ -59,8 +64,8 @@ def check_finite(losses: Mapping[str, Tensor], policy: str = 'raise') -> bool:
         )
     skipped = hub.runtime_info.get('skipped_updates', 0) + 1
     hub.update_info('skipped_updates', skipped)
-    in_a_row = hub.runtime_info.get('skipped_in_a_row', 0) + 1
-    hub.update_info('skipped_in_a_row', in_a_row)
+    in_a_row = hub.runtime_info.get(row, 0) + 1
+    hub.update_info(row, in_a_row)
     if in_a_row >= MAX_SKIPPED:
         raise NonFiniteLossError(
             f'{what}, the {in_a_row}th update in a row to be skipped: this '

@@ -5,6 +5,7 @@ import hashlib
 import logging
 import os
 import pickle
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from mmengine.runner import checkpoint as mmengine_checkpoint
 from mmengine.runner.checkpoint import _load_checkpoint_with_prefix
 
 from mmcar.compat.checkpoints import published_hash
+from mmcar.utils.errors import UserError
 from tests.test_compat.traps import MakesFile, served
 
 
@@ -50,6 +52,25 @@ class TestLocal:
         assert not trap.exists()
         torch.load(path, weights_only=False)
         assert trap.exists()  # the trap was live
+
+    def test_what_torch_blocks_is_named(self, tmp_path):
+        class Calls:
+            def __reduce__(self):
+                return os.system, ('true',)
+
+        path = save(tmp_path / 'bad.pth', hook=Calls())
+        with pytest.raises(ValueError, match=r'could run code \(.*system'):
+            CheckpointLoader.load_checkpoint(path)
+
+    @pytest.mark.parametrize('byte', range(8))
+    def test_a_flipped_bit_is_found(self, tmp_path, byte):
+        """Torch does not look at checksums: 1 would become infinity."""
+        path = Path(save(tmp_path / 'flipped.pth'))
+        content = bytearray(path.read_bytes())
+        content[content.find(torch.ones(2).numpy().tobytes()) + byte] ^= 64
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r'flipped\.pth.*damaged'):
+            CheckpointLoader.load_checkpoint(str(path))
 
     def test_getattr_is_no_way_out(self, tmp_path):
         class Reaches:
@@ -85,6 +106,11 @@ class TestLocal:
         path.write_bytes(content)
         with pytest.raises(ValueError, match=r'page\.pth'):
             CheckpointLoader.load_checkpoint(str(path))
+
+    def test_package_of_a_scheme_is_missing(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, 'torchvision', None)
+        with pytest.raises(UserError, match=r'here: .*torchvision'):
+            CheckpointLoader.load_checkpoint('torchvision://resnet50')
 
     def test_absent(self, tmp_path):
         with pytest.raises(FileNotFoundError, match=r'no checkpoint .*x\.pth'):
@@ -257,6 +283,39 @@ class TestHash:
             CheckpointLoader.load_checkpoint(f'{url}/{name}')
         kept = [p for p in (home / 'cache').rglob('*') if p.is_file()]
         assert kept == []
+
+    def test_wrong_file_in_the_cache(self, home):
+        """Another program may have left it there, without a look."""
+        name = self.publish(home)
+        kept = home / 'cache' / 'hub' / 'checkpoints' / name
+        kept.parent.mkdir(parents=True)
+        save(kept, of='something else')
+        with pytest.raises(ValueError, match='not what was published'):
+            CheckpointLoader.load_checkpoint(f'http://localhost/{name}')
+        assert kept.exists()  # not ours to remove
+
+    @pytest.mark.parametrize('content', [b'', b'<html>log in</html>'])
+    def test_what_cannot_be_read_is_not_kept(self, home, content):
+        (home / 'a.pth').write_bytes(content)
+        with served(home) as url:
+            with pytest.raises(
+                ValueError, match=r'cannot be read|not a pickle'
+            ):
+                CheckpointLoader.load_checkpoint(f'{url}/a.pth')
+            save(home / 'a.pth')
+            assert CheckpointLoader.load_checkpoint(f'{url}/a.pth')
+
+    def test_one_name_at_two_addresses(self, home):
+        """Without a hash in it, a name does not tell which file it is."""
+        for number in (1, 2):
+            (home / f'run{number}').mkdir()
+            save(home / f'run{number}' / 'iter_8.pth', number=number)
+        with served(home) as url:
+            urls = [f'{url}/run{number}/iter_8.pth' for number in (1, 2)]
+            loaded = [CheckpointLoader.load_checkpoint(u) for u in urls]
+        assert [content['number'] for content in loaded] == [1, 2]
+        again = [CheckpointLoader.load_checkpoint(u) for u in urls]
+        assert [content['number'] for content in again] == [1, 2]
 
     @pytest.mark.parametrize(
         ('name', 'expected'),

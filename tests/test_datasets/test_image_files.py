@@ -342,3 +342,13 @@ def test_png_files_keep_16_bits(tmp_path):
     with pytest.raises(UserError, match=r'x\.png: int64; expected uint8'):
         write_png(tmp_path / 'x.png', np.zeros((2, 2), np.int64))
     assert [p.name for p in tmp_path.rglob('*.*')] == ['x.png']
+
+
+@pytest.mark.parametrize('read', [read_image, read_label])
+def test_a_map_of_floats_is_not_clipped(tmp_path, read):
+    """Pillow counts it among the PNM files, and would round 0 .. 1 to 0."""
+    path = tmp_path / 'map.pfm'
+    values = np.linspace(0, 1, 12, dtype='<f4')
+    path.write_bytes(b'Pf\n4 3\n-1.0\n' + values.tobytes())
+    with pytest.raises(UserError, match=r'map\.pfm: values of more than 8'):
+        read(str(path))

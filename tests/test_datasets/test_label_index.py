@@ -36,6 +36,14 @@ def test_names_in_a_list_that_lead_out_are_refused(tmp_path, name):
 
 
 @pytest.mark.parametrize('kind', ['csv', 'json'])
+@pytest.mark.parametrize('name', ['', '.'])
+def test_empty_names_are_refused(tmp_path, kind, name):
+    path = write_index(tmp_path, kind, name, 'a.png')
+    with pytest.raises(UserError, match=f"index.{kind}: '{name}' is no name"):
+        read_index(path)
+
+
+@pytest.mark.parametrize('kind', ['csv', 'json'])
 def test_one_file_has_one_name(tmp_path, kind):
     path = write_index(tmp_path, kind, './p1//a.png', 'p1/./a/r0.png')
     assert read_index(path) == [('p1/a.png', ['p1/a/r0.png'])]

@@ -50,6 +50,13 @@ def test_weights_alone_cannot_be_resumed_from(tmp_path):
     assert find_resumable_checkpoint(tmp_path).name == 'iter_1.pth'
 
 
+@pytest.mark.parametrize('content', [torch.ones(2), [1], 'text', None])
+def test_what_is_no_dict_cannot_be_resumed_from(tmp_path, content):
+    checkpoint(tmp_path, 1)
+    torch.save(content, tmp_path / 'iter_2.pth')
+    assert find_resumable_checkpoint(tmp_path).name == 'iter_1.pth'
+
+
 def flip_bits(path, flips, seed=0):
     """Files with one flipped bit each; whether they load as before."""
     content = path.read_bytes()

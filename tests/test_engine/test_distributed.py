@@ -142,6 +142,39 @@ def test_resumes_on_two_ranks(tmp_path, folders):
         assert all(torch.equal(left[key], right[key]) for key in left)
 
 
+def test_gradients_that_all_ranks_accumulated_survive(tmp_path):
+    """A checkpoint in the middle of three batches, half of them rank 1's."""
+    whole, again = tmp_path / 'whole', tmp_path / 'again'
+    adam = run_config(whole)['optim_wrapper']['calibration']
+    settings = dict(
+        model=MODEL,
+        train_cfg=dict(
+            type='AlternatingTrainLoop',
+            phases=[dict(iters=30, train=['calibration'])],
+        ),
+        optim_wrapper=dict(
+            constructor='NetworkOptimWrapperConstructor',
+            calibration=adam | dict(accumulative_counts=3),
+        ),
+        param_scheduler=None,
+        custom_hooks=[],
+    )
+    for process in on_two_ranks(settings | dict(work_dir=str(whole))):
+        finish(process)
+    again.mkdir()
+    kept = (whole / 'iter_20.pth').read_bytes()
+    (again / 'iter_20.pth').write_bytes(kept)
+    resumed = settings | dict(work_dir=str(again), resume=True)
+    for process in on_two_ranks(resumed):
+        finish(process)
+    for rank in range(2):
+        left, right = weights(whole, rank), weights(again, rank)
+        for key in left:  # the same sum in another order
+            torch.testing.assert_close(
+                left[key], right[key], rtol=0, atol=1e-5
+            )
+
+
 def with_batch_norm():
     """Batch norm in F and G; no dropout, whose masks differ by rank."""
     head = toy_config()['decode_head']

@@ -4,7 +4,11 @@ import pytest
 import torch
 from mmengine.logging import MessageHub
 
-from mmcar.utils.finite import NonFiniteLossError, check_finite
+from mmcar.utils.finite import (
+    MAX_SKIPPED,
+    NonFiniteLossError,
+    check_finite,
+)
 
 GOOD = dict(loss_a=torch.tensor(1.0), loss_b=torch.tensor(2.0))
 
@@ -46,6 +50,23 @@ def test_skip_counts(hub, caplog):
         assert not check_finite(bad, 'skip')
         assert not check_finite(bad, 'skip')
     assert hub.get_info('skipped_updates') == 2
+
+
+def test_many_in_a_row_stop_though_another_network_learns(hub):
+    bad = dict(loss=torch.tensor(float('nan')))
+    for _ in range(MAX_SKIPPED - 1):
+        assert check_finite(GOOD, 'skip', 'calibration')
+        assert not check_finite(bad, 'skip', 'generator')
+    with pytest.raises(NonFiniteLossError, match=f'{MAX_SKIPPED}th update'):
+        check_finite(bad, 'skip', 'generator')
+
+
+def test_a_good_one_begins_a_new_row(hub):
+    bad = dict(loss=torch.tensor(float('nan')))
+    for _ in range(3):
+        for _ in range(MAX_SKIPPED - 1):
+            assert not check_finite(bad, 'skip', 'generator')
+        assert check_finite(GOOD, 'skip', 'generator')
 
 
 def test_unknown_policy(hub):

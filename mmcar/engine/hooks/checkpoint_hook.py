@@ -9,11 +9,12 @@ from mmengine.fileio import LocalBackend, register_backend
 from mmengine.hooks import CheckpointHook
 from mmengine.runner import Runner
 from mmseg.registry import HOOKS
+from torch import Tensor
 
 from ...utils.errors import MissingFileError, UserError
 from ...utils.files import PART, claim_folder, write_file
-from ..checkpoints import find_resumable_checkpoint
-from ..distributed import unwrap_model
+from ..checkpoints import check_resumed, find_resumable_checkpoint
+from ..distributed import mean_gradients, unwrap_model
 
 GRADIENTS = 'accumulated_gradients'  # their key in a checkpoint
 
@@ -49,6 +50,7 @@ class SafeCheckpointHook(CheckpointHook):
     """
 
     lock: BinaryIO | None = None
+    gradients: dict[str, Tensor] | None = None  # for the next checkpoint
     backend_args: dict | None
     file_backend: Any
 
@@ -107,16 +109,14 @@ class SafeCheckpointHook(CheckpointHook):
 
     def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         """Keep gradients that wait for more, of accumulated batches."""
-        checkpoint[GRADIENTS] = {
-            name: weight.grad.cpu()
-            for name, weight in unwrap_model(runner.model).named_parameters()
-            if weight.grad is not None
-        }
+        if self.gradients:
+            checkpoint[GRADIENTS] = self.gradients
 
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         """Put waiting gradients back where training goes on."""
         if not runner._resume:
             return
+        check_resumed(runner, checkpoint)
         kept = checkpoint.get(GRADIENTS, {})
         for name, weight in unwrap_model(runner.model).named_parameters():
             if name in kept:
@@ -131,6 +131,8 @@ class SafeCheckpointHook(CheckpointHook):
         name = self.filename_tmpl.format(step)
         self.last_ckpt = os.path.join(self.out_dir, name)
         runner.message_hub.update_info('last_ckpt', self.last_ckpt)
+        # Here, where all processes are; one of them saves.
+        self.gradients = mean_gradients(unwrap_model(runner.model))
         runner.save_checkpoint(
             self.out_dir,
             name,
@@ -140,6 +142,7 @@ class SafeCheckpointHook(CheckpointHook):
             by_epoch=self.by_epoch,
             backend_args=self.backend_args,
         )
+        self.gradients = None
         if is_main_process():
             pointer = os.path.join(runner.work_dir, 'last_checkpoint')
             write_file(pointer, self.last_ckpt.encode())

@@ -9,6 +9,7 @@ from mmseg.registry import HOOKS
 from torch import Tensor
 
 from ...utils.errors import UserError
+from ..checkpoints import check_resumed
 from ..distributed import unwrap_model
 
 MOST_MOMENTUM = 0.5
@@ -152,6 +153,7 @@ class NetworkEMAHook(Hook):
         """Take average and raw weights apart again when resuming."""
         if not runner._resume or RAW not in checkpoint:
             return
+        check_resumed(runner, checkpoint)
         state = checkpoint['state_dict']
         raw = checkpoint[RAW]
         self.average = {}

@@ -9,6 +9,7 @@ import torch
 from mmengine.dist import all_reduce_params
 from mmengine.optim import OptimWrapper
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _NormBase
 
 from ...utils.errors import UserError
 from ...utils.finite import check_finite
@@ -67,7 +68,11 @@ def update_networks(
                     'add one, e.g. to model.loss_samples for a generator, or '
                     'take it out of train_cfg.phases.'
                 )
-            finite = check_finite(losses, model.nonfinite)
+            finite = check_finite(
+                losses | joint_statistics(networks.values()),
+                model.nonfinite,
+                name,
+            )
             if finite:
                 optims[name].update_params(sum(losses.values()))
             else:
@@ -99,6 +104,28 @@ def leave_out(optim: Any) -> None:
         all_reduce_params(waiting, op='mean')
         optim.step()
         optim.zero_grad()
+
+
+def norm_statistics(networks: Iterable[nn.Module]) -> list[Tensor]:
+    """Means and variances that the norms of networks keep."""
+    return [
+        buffer
+        for network in networks
+        for module in network.modules()
+        if isinstance(module, _NormBase)
+        for buffer in module.buffers(recurse=False)
+        if buffer.is_floating_point()
+    ]
+
+
+def joint_statistics(networks: Iterable[nn.Module]) -> dict[str, Tensor]:
+    """What must be finite besides the losses, which do not tell of it.
+
+    One huge pixel makes a running variance infinite. A norm that trains does
+    not use it; in eval mode it gives nothing but its bias, for good.
+    """
+    kept = [buffer.flatten() for buffer in norm_statistics(networks)]
+    return {'running statistics': torch.cat(kept)} if kept else {}
 
 
 class Statistics:

@@ -10,6 +10,7 @@ from mmengine.evaluator import BaseMetric
 from mmseg.registry import METRICS
 
 from mmcar.engine.hooks.checkpoint_hook import WholeFileBackend
+from mmcar.utils.errors import UserError
 from tests.test_engine.runs import (
     ROOT,
     build_runner,
@@ -83,6 +84,31 @@ def test_starts_over_where_nothing_is_whole(tmp_path):
     (tmp_path / 'last_checkpoint').write_text(str(tmp_path / 'iter_10.pth'))
     runner = train(tmp_path, resume=True)
     assert runner.iter == 40
+
+
+@pytest.mark.parametrize(
+    ('part', 'change', 'number'),
+    [
+        ('calibration', dict(channels=6), 30),
+        ('generator', dict(depth=3), 999999),
+    ],
+)
+def test_a_checkpoint_of_another_model_is_refused(
+    tmp_path, part, change, number
+):
+    """MMEngine would go on with random weights where shapes differ."""
+    model = toy_config()
+    model['decode_head'][part].update(change)
+    ema = [dict(type='NetworkEMAHook')]
+    train(tmp_path / 'other', model=model, custom_hooks=ema)
+    train(tmp_path / 'own')
+    stray = tmp_path / 'own' / f'iter_{number}.pth'
+    (tmp_path / 'own' / 'iter_40.pth').unlink()
+    stray.write_bytes((tmp_path / 'other' / 'iter_30.pth').read_bytes())
+    with pytest.raises(UserError, match=f'{stray.name} does not fit'):
+        train(tmp_path / 'own', resume=True, custom_hooks=ema)
+    with pytest.raises(UserError, match=f'{stray.name} does not fit'):
+        train(tmp_path / 'new', resume=True, load_from=str(stray))
 
 
 def test_best_checkpoint(tmp_path, monkeypatch):

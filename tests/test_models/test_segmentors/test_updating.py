@@ -14,6 +14,7 @@ from torch import nn
 
 from mmcar.engine import r1_penalty
 from mmcar.utils.errors import UserError
+from mmcar.utils.finite import NonFiniteLossError
 from tests.test_models.test_segmentors.test_car_segmentor import with_black_box
 from tests.toys import toy_batch, toy_config, toy_model, toy_optims
 
@@ -192,6 +193,27 @@ def test_nonfinite_loss_skips_the_step_when_asked(phase, train_mode):
     assert log['skipped'] == len(phase)
     for name, value in model.state_dict().items():
         assert torch.equal(value, before[name]), name
+
+
+@pytest.mark.parametrize('phase', [['calibration'], ['generator']])
+def test_a_huge_pixel_does_not_make_statistics_infinite(phase):
+    """The loss stays finite: batch norm scales the pixel down."""
+    model = toy_model(nonfinite='skip')
+    optims = toy_optims(model)
+    model.train()
+    before = copy.deepcopy(model.state_dict())
+    batch = toy_batch()
+    batch['inputs'] = [image.float() for image in batch['inputs']]
+    batch['inputs'][0][0, 3, 3] = 1e30
+    active = {name: optims[name] for name in phase}
+    log = model.train_step(batch, active)
+    assert all(v.isfinite() for k, v in log.items() if 'loss' in k)
+    assert log['skipped'] == 1
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, before[name]), name
+    model.nonfinite = 'raise'
+    with pytest.raises(NonFiniteLossError, match='running statistics not'):
+        model.train_step(batch, active)
 
 
 class AutocastOptim(OptimWrapper):
