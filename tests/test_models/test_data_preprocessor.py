@@ -6,6 +6,7 @@ import pytest
 import torch
 from mmengine.structures import PixelData
 from mmseg.registry import MODELS
+from mmseg.structures import SegDataSample
 
 from mmcar.models import StochasticDataPreProcessor
 from tests.toys import toy_batch, toy_model
@@ -72,3 +73,22 @@ def test_takes_the_place_of_mmsegs_own():
     cfg = dict(CFG, type='SegDataPreProcessor')
     model = toy_model(data_preprocessor=cfg)
     assert type(model.data_preprocessor) is StochasticDataPreProcessor
+
+
+@pytest.mark.parametrize('dtype', [torch.uint8, torch.int64])
+@pytest.mark.parametrize('wrong', [None, 2, 254, -1])
+def test_ids_of_no_class_are_refused(wrong, dtype):
+    if wrong == -1 and dtype == torch.uint8:
+        pytest.skip('has no negative numbers')
+    preprocessor = StochasticDataPreProcessor()
+    preprocessor.expect_labels(2, ignore_index=255)
+    for ignored in (False, True):
+        labels = torch.tensor([[[0, 1], [1, 0]]], dtype=dtype)
+        labels[0, 0, 0] = 255 if ignored else 0
+        labels[0, 1, 1] = 1 if wrong is None else wrong
+        sample = SegDataSample(gt_sem_seg=PixelData(data=labels))
+        if wrong is None:
+            preprocessor._check_labels(sample)
+            continue
+        with pytest.raises(ValueError, match=rf'\[{wrong}\] are outside'):
+            preprocessor._check_labels(sample)
