@@ -155,17 +155,24 @@ def test_elbo_baselines_have_no_f(beta):
 
 
 def test_both_cvae_gans_with_l_cal():
-    for folder, name in (
-        (CAR, 'cvae-gan-cal_lidc'),
+    experiments = ROOT / 'projects/cpu_experiments/configs/lidc-shapes'
+    for with_, without in (
         (
-            ROOT / 'projects/cpu_experiments/configs/lidc-shapes',
-            'ct_cvae-gan-cal',
+            CAR / 'cvae-gan-cal_lidc_reparameterized.py',
+            CAR / 'cvae-gan-cal_lidc.py',
+        ),
+        (
+            experiments / 'ct_cvae-gan-cal.py',
+            experiments / 'ct_cvae-gan-cal_no-gradient.py',
         ),
     ):
-        with_, without = (
-            Config.fromfile(folder / f'{name}{end}.py').model
-            for end in ('', '_no-gradient')
-        )
+        with_, without = (Config.fromfile(p).model for p in (with_, without))
         assert without.decode_head.generator.pop('reparameterize') is False
+        assert with_.decode_head.generator.pop('reparameterize', True) is True
         assert with_ == without  # that is all
         assert with_.decode_head.generator.type == 'LatentUNet'
+
+
+def test_the_elbo_reaches_the_latent_code():
+    cfg = Config.fromfile(CAR / 'cvae-gan_beta1_lidc.py')
+    assert cfg.model.decode_head.generator.reparameterize

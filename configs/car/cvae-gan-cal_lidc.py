@@ -1,3 +1,8 @@
-# cVAE-GAN with the calibration loss in place of a prior.
+# cVAE-GAN with the calibration loss in place of a prior. The latent code is
+# drawn without a gradient: with one, samples collapse to copies of F.
 _base_ = './car_lidc.py'
-model = dict(decode_head=dict(generator=dict(type='LatentUNet')))
+model = dict(
+    decode_head=dict(generator=dict(type='LatentUNet', reparameterize=False))
+)
+# The code's layer gets no gradient at all.
+model_wrapper_cfg = dict(find_unused_parameters=True)

@@ -1,5 +1,5 @@
 # cVAE-GAN with the ELBO: a prior on the latent code, and no F.
-_base_ = './cvae-gan-cal_lidc.py'
+_base_ = './cvae-gan-cal_lidc_reparameterized.py'
 model = dict(
     decode_head=dict(
         calibration=dict(_delete_=True, type='UniformCalibration')

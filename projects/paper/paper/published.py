@@ -95,7 +95,7 @@ BASELINES = (
         'cVAE-GAN + L_cal',
         'cvae-gan-cal_lidc',
         lidc((0.272, 0.006), (0.252, None), (0.246, None), (0.593, 0.003)),
-        'lidc-shapes/ct_cvae-gan-cal/normal',
+        'lidc-shapes/ct_cvae-gan-cal_no-gradient/normal',
     ),
     Row(
         'CAR, M = 20, split 60:20:20',
