@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 # First entropy word of each purpose: streams of one run never coincide.
-ORDER, SAMPLE, ITERATION = range(3)
+ORDER, SAMPLE, ITERATION, VALIDATION = range(4)
 
 
 def derive_seed(*entropy: int) -> int:

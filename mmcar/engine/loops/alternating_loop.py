@@ -15,7 +15,7 @@ from torch.nn.parallel import DataParallel, DistributedDataParallel
 from ...utils.errors import UserError
 from ..distributed import unwrap_model
 from ..resumable_data import ResumableDataLoader, resumable_config
-from ..seeding import ITERATION, seed_all
+from ..seeding import ITERATION, VALIDATION, seed_all
 from .copying import check_copies, copy_weights
 from .phase_optims import PausedOptim, check_optimizers, place_schedulers
 from .schedule import Schedule
@@ -110,12 +110,12 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         if self._iter and self._validates_now():
             # Checkpoints are written before the validation of the same
             # iteration: none of them knows its scores.
-            runner.val_loop.run()
+            self._validate()
         while self._iter < self._max_iters and not self.stop_training:
             runner.model.train()
             self.run_iter(next(self.dataloader_iterator))
             if self._validates_now():
-                runner.val_loop.run()
+                self._validate()
         runner.call_hook('after_train_epoch')
         runner.call_hook('after_train')
         return runner.model
@@ -127,6 +127,11 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
             return False
         due = self._iter % self.val_interval == 0
         return due or self._iter == self._max_iters
+
+    def _validate(self) -> None:
+        """Score the model as it would be scored after a resume, too."""
+        seed_all(VALIDATION, self.seed, self._iter, self.runner.rank)
+        self.runner.val_loop.run()
 
     def validations_left(self) -> int:
         """How many validations follow, of this iteration's included."""

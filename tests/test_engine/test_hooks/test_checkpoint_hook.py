@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 import torch
 from mmengine.evaluator import BaseMetric
@@ -162,6 +163,34 @@ def test_a_validation_that_was_cut_off_is_made_up_for(tmp_path, monkeypatch):
     # The scores of 20, 30 and 40: that of 20 is the best of all.
     train(tmp_path, **scripted(tmp_path, [9, 3, 4], resume=True))
     assert 'best_score_iter_20.pth' in names(tmp_path)
+
+
+@METRICS.register_module()
+class RandomScore(ScriptedScore):
+    """A score of random numbers, as of a model with dropout in use."""
+
+    def compute_metrics(self, results):
+        self.scores.append(np.random.rand() + float(torch.rand(())))
+        return dict(score=self.scores[-1])
+
+
+def test_a_validation_that_is_made_up_for_has_the_same_score(tmp_path):
+    whole, again = tmp_path / 'whole', tmp_path / 'again'
+    settings = scripted(tmp_path, [])
+    settings['val_evaluator']['type'] = 'RandomScore'
+    expected = random_scores(train(whole, **settings))
+    again.mkdir()
+    for number in (30, 40):  # the last one is followed by nothing else
+        kept = (whole / f'iter_{number}.pth').read_bytes()
+        (again / f'iter_{number}.pth').write_bytes(kept)
+        runner = train(again, **settings, resume=True)
+        scores = random_scores(runner)
+        assert scores == expected[-len(scores) :]
+        assert len(scores) == (2 if number == 30 else 1)
+
+
+def random_scores(runner):
+    return runner.val_loop.evaluator.metrics[0].scores
 
 
 @pytest.mark.parametrize('skipped', [None, 4, 19, 20])
