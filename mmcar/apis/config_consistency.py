@@ -189,7 +189,7 @@ def _check_loss_classes(cfg: Config, parts: Sequence[Part]) -> None:
             continue
         for path, ids in scored.items():
             left_out = sorted(ids - set(learnt) - {0})
-            if len(names) > 2 and left_out:
+            if left_out:
                 raise UserError(
                     f'{part.path}.classes={tuple(learnt)} leaves out '
                     f'{", ".join(names[i] for i in left_out)}, which {path} '

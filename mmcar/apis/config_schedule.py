@@ -103,10 +103,19 @@ def check_schedule(cfg: Config, parts: Sequence[Part]) -> None:
         UserError: Naming the key of the network.
     """
     schedule = schedule_of(cfg)
+    if schedule is not None and not schedule.max_iters:
+        raise UserError(
+            'train_cfg.phases: all have iters=0, so that nothing is trained.'
+        )
     spans = list(_spans(cfg, parts, schedule))
     for span in spans:
         _check_order(span)
         _check_rest(span, spans)
+        if span.part.cfg.get('gamma') == 0:
+            raise UserError(
+                f'{span.part.path}.gamma=0: after the first step the learning '
+                'rate is 0, and nothing is learnt.'
+            )
     for part in parts:
         if part.section in HOOKS:
             _check_begin(cfg, part, schedule)

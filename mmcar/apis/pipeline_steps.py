@@ -24,6 +24,7 @@ MADE_BY = {
 #: Packages whose transforms say by ``scale_factor`` that they have resized.
 LIBRARIES = ('mmcv.', 'mmseg.', 'mmcar.')
 UNLABELLED = 255
+AGAIN = 4  # times; some steps do nothing at half of them
 SIZES_LOOKED_AT = 16  # images whose sizes are compared
 LABELS_LOOKED_AT = 256  # images, if none before has an object
 Size: TypeAlias = tuple[int, ...]
@@ -45,7 +46,7 @@ def check_steps(cfg: Config, split: str, dataset: Any) -> None:
         results = leaf.get_data_info(0)
         for index, step in enumerate(leaf.pipeline.transforms):
             place = f'{path}.pipeline[{index}] ({type(step).__name__})'
-            before = dict(results)
+            before = copy.deepcopy(results)
             with naming_keys(cfg, f'{split}_dataloader'):
                 try:
                     results = _certain(step)(results)
@@ -55,6 +56,8 @@ def check_steps(cfg: Config, split: str, dataset: Any) -> None:
             if results is None or 'inputs' in results:
                 break  # left out, or packed
             check(place, step, before, results)
+            if split != 'train':
+                _refuse_random(place, step, before, results)
 
 
 def _leaves(
@@ -156,6 +159,19 @@ def _check_scored(
             f'{_words(sizes[0])} pixels of {after.get("img_path")}, and its '
             f'prediction would be stretched to {_words(expected)}. {advice}'
         )
+
+
+def _refuse_random(
+    place: str, step: Any, before: Mapping, after: Mapping
+) -> None:
+    """Refuse a step that makes another image of the same one each time."""
+    for _ in range(AGAIN if before.get('img') is not None else 0):
+        again = step(copy.deepcopy(before))
+        if again is None or not np.array_equal(again['img'], after['img']):
+            raise UserError(
+                f'{place} changes images at random, but they are to be '
+                'scored as they are: remove it.'
+            )
 
 
 def _words(size: Any) -> str:

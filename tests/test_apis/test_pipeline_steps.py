@@ -131,3 +131,16 @@ def test_images_of_several_sizes_in_a_batch(tmp_path):
     check_batches('val', DataLoader(dataset, batch_size=1), model)
     with pytest.raises(UserError, match=r'val_dataloader.batch_size=2.*20x20'):
         check_batches('val', DataLoader(dataset, batch_size=2), model)
+
+
+def test_a_step_that_scores_another_image_each_time(tmp_path):
+    write_data(tmp_path)
+    steps = [LOAD, ALL, dict(type='PhotoMetricDistortion'), PACK]
+    check_steps(*build_for(tmp_path, 'train', steps))
+    with pytest.raises(UserError, match=r'pipeline\[2\].*at random'):
+        check_steps(*build_for(tmp_path, 'val', steps))
+
+
+def build_for(folder, split, steps):
+    cfg, dataset = build(folder, split, steps)
+    return cfg, split, dataset
