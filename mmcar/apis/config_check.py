@@ -11,6 +11,7 @@ from ..utils.errors import UserError
 from .config_consistency import check_consistency
 from .config_keys import check_keys
 from .config_parts import Part
+from .config_running import check_complete
 from .config_variables import check_variables
 from .known_keys import TOP_LEVEL
 
@@ -29,6 +30,7 @@ def check_config(cfg: Config) -> None:
         raise UserError(f"default_scope={scope!r}: expected 'mmseg'.")
     with DefaultScope.overwrite_default_scope(scope), _in_words():
         check_keys(cfg)
+        check_complete(cfg)
         check_consistency(cfg)
         check_variables(cfg, TOP_LEVEL)
 

@@ -2,18 +2,22 @@
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from mmengine.config import Config
 from mmseg.registry import MODELS
 
+from ..models.losses import BaseLoss
 from ..models.segmentors import StochasticSegmentor
 from ..models.segmentors.settings import TEST_CFG
 from ..utils.errors import UserError
 from .config_leftovers import check_leftovers
 from .config_parts import LOADERS, Part, parts_of, setting_of
 from .config_running import check_running
+from .config_schedule import schedule_of
 from .config_splits import check_splits
 from .config_values import check_values
+from .signatures import arguments_of
 
 HEAD = 'model.decode_head'  # auxiliary ones may learn something else
 
@@ -35,6 +39,7 @@ def check_consistency(cfg: Config) -> None:
     check_splits(parts)
     _check_ignore_index(cfg, parts)
     _check_sample_numbers(cfg, parts)
+    _check_loss_classes(cfg, parts)
     _check_regularizer(cfg, parts)
 
 
@@ -158,6 +163,46 @@ def _check_sample_numbers(cfg: Config, parts: Sequence[Part]) -> None:
                 f'{part.path}.num_samples={wanted}, but '
                 f'model.test_cfg.num_samples={drawn}: raise the latter.'
             )
+
+
+def _check_loss_classes(cfg: Config, parts: Sequence[Part]) -> None:
+    """Refuse a loss that leaves out classes which are scored.
+
+    ``classes=(1,)`` is the foreground of two classes, and one of many in a
+    config that inherits it. Whoever scores the same part means it, and a
+    loss of a generator that no phase trains is not in use.
+    """
+    schedule = schedule_of(cfg)
+    if schedule is not None and 'generator' not in schedule.networks:
+        return
+    names = next((list(classes) for _, classes, _ in _classes(parts)), [])
+    scored = {
+        part.path: _class_ids(part.cfg.get('classes'), names)
+        for part in parts
+        if part.section.endswith('_evaluator')
+        and part.kind is not None
+        and 'classes' in arguments_of(part.kind).names
+    }
+    for part in parts:
+        learnt = part.cfg.get('classes')
+        if not part.is_a(BaseLoss) or not isinstance(learnt, (list, tuple)):
+            continue
+        for path, ids in scored.items():
+            left_out = sorted(ids - set(learnt) - {0})
+            if left_out:
+                raise UserError(
+                    f'{part.path}.classes={tuple(learnt)} leaves out '
+                    f'{", ".join(names[i] for i in left_out)}, which {path} '
+                    f'scores. Delete it to learn all {len(names)} classes; '
+                    'to learn these alone, let the metric score their names.'
+                )
+
+
+def _class_ids(classes: Any, names: Sequence[str]) -> set[int]:
+    """Ids of the classes that a metric names; those of all by default."""
+    if not isinstance(classes, (list, tuple)):
+        return set(range(len(names)))
+    return {i for i, name in enumerate(names) if {i, name} & set(classes)}
 
 
 def _check_regularizer(cfg: Config, parts: Sequence[Part]) -> None:

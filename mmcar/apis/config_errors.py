@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -82,7 +83,9 @@ def naming_keys(cfg: Config, section: str | None = None) -> Iterator[None]:
             _note(error, f'It happened at {path or "the config"}.')
             raise
         text = _describe(error)
-        if path is not None and not re.search(rf'{re.escape(path)}\b', text):
+        if path is not None and not re.search(
+            rf'{re.escape(path)}(?!\w)', text
+        ):
             settings = part.cfg if part is not None else cfg.get(path)
             if not isinstance(error, USER_ERRORS):
                 # Which of them it is the message says, or nobody.
@@ -144,8 +147,23 @@ def _describe(error: Exception) -> str:
     """The sentence of a user error; others with their type and a hint."""
     if isinstance(error, USER_ERRORS):
         return own_words(error)
-    text = f'{type(error).__name__}: {_inner(error)}'.strip().rstrip('.')
+    inner = _inner(error)
+    words = str(inner)
+    if isinstance(inner, AssertionError) and not words:
+        words = _asserted(inner)
+    text = f'{type(error).__name__}: {words}'.strip().rstrip('.')
     return f'{text}. (--debug shows where.)'
+
+
+def _asserted(error: AssertionError) -> str:
+    """What somebody took for granted without a word, by the source."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    frame = next(_frames(error))
+    words = re.fullmatch(r'assert (\w+) in (\w+)', last.line or '')
+    if words is None or not {words[1], words[2]} <= frame.f_locals.keys():
+        return f'{last.line} does not hold'
+    value, choices = (frame.f_locals[words[n]] for n in (1, 2))
+    return f'{words[1]}={value!r}, expected one of {choices}'
 
 
 def _inner(error: Exception) -> BaseException:
@@ -241,11 +259,14 @@ def _name(kind: Any) -> str:
 def _same(own: Mapping, built: Mapping) -> bool:
     """Whether a dict was built from one of the config.
 
-    What is built may have got more keys on its way.
+    What is built may have got more keys on its way, and numbers for words.
     """
     if not own or own.get('type') != built.get('type'):
         return False
-    return all(k in built and _equal(built[k], v) for k, v in own.items())
+    return all(
+        k in built and (v == 'phase' or _equal(built[k], v))
+        for k, v in own.items()
+    )
 
 
 def _equal(one: Any, other: Any) -> bool:

@@ -3,7 +3,9 @@
 MMEngine ignores a key that nobody reads, so a typo changes results silently.
 """
 
+import collections.abc
 import inspect
+import typing
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -13,7 +15,13 @@ from mmengine.runner import (
     EpochBasedTrainLoop,
     IterBasedTrainLoop,
 )
-from mmseg.registry import DATASETS, MODELS, OPTIM_WRAPPERS
+from mmseg.registry import (
+    DATASETS,
+    MODELS,
+    OPTIM_WRAPPERS,
+    OPTIMIZERS,
+    PARAM_SCHEDULERS,
+)
 
 from ..datasets import MultiAnnotatorDataset
 from ..utils.errors import UserError
@@ -43,6 +51,7 @@ from .known_keys import (
 from .signatures import Arguments, arguments_of, default_of
 
 CLOSE, FAIRLY_CLOSE = 0.86, 0.7  # of names, from 0 to 1
+LISTED = (OPTIMIZERS, PARAM_SCHEDULERS)
 
 
 def check_keys(cfg: Config) -> None:
@@ -264,7 +273,7 @@ def _check_type(part: Part) -> None:
         known |= {*part.registry.parent.module_dict}
     raise UserError(
         f'{part.path}.type={name!r} is not registered as a '
-        f'{part.registry.name}{_hint(name, known, 0.5)} A class of your own '
+        f'{part.registry.name}{_hint(name, known)} A class of your own '
         'is found once a module named in custom_imports registers it.'
     )
 
@@ -288,6 +297,28 @@ def _check_arguments(
             continue  # a number by the time it is built
         if not fits(value, hint, strict=own):
             raise UserError(misfit(path, value, hint, strict=own))
+        if part.registry in LISTED:
+            _check_list(part, key, path, hint)
+
+
+def _check_list(part: Part, key: str, path: str, hint: Any) -> None:
+    """Refuse a number for a list, or a list of another length.
+
+    Optimisers and schedulers take lists by their word.
+    """
+    value = part.cfg[key]
+    default = setting_of(Part(path, {'type': part.kind}, None), key)
+    is_list = isinstance(value, (list, tuple))
+    wanted = typing.get_origin(hint) in (list, collections.abc.Sequence)
+    if isinstance(default, tuple) and not (
+        is_list and len(value) == len(default)
+    ):
+        raise UserError(
+            f'{path}={value!r}: expected {len(default)} numbers, such as '
+            f'{list(default)}.'
+        )
+    if wanted and not is_list:
+        raise UserError(f'{path}={value!r}: expected a list, as [{value!r}].')
 
 
 def _check_plain_dict(
@@ -319,14 +350,18 @@ def _refuse_if_close(
 
 
 def _unknown(path: str, key: str, known: Collection[str], owner: str) -> str:
-    names = ', '.join(sorted(known))
+    names = ', '.join(sorted(known)) or 'no settings'
     return (
-        f'{path}: {owner} takes no {key!r}{_hint(key, known, 0.5)} It takes '
+        f'{path}: {owner} takes no {key!r}{_hint(key, known)} It takes '
         f'{names}.'
     )
 
 
-def _hint(name: str, known: Collection[str], cutoff: float) -> str:
-    longer = [k for k in known if k.lower().startswith(name.lower())]
-    near = min(longer, key=len, default=nearest(name, known, cutoff))
+def _hint(name: str, known: Collection[str]) -> str:
+    """The nearest name: one that goes on, is part of it, or is like it."""
+    lower = name.lower()
+    longer = [k for k in known if k.lower().startswith(lower)]
+    shorter = [k for k in known if lower.endswith(f'_{k.lower()}')]
+    near = min(longer, key=len, default=nearest(name, known, FAIRLY_CLOSE))
+    near = near or max(shorter, key=len, default=None)
     return f'; did you mean {near!r}?' if near else '.'

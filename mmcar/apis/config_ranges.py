@@ -81,7 +81,7 @@ RANGES: tuple[tuple[re.Pattern[str], Range], ...] = tuple(
         (r'dropout_ratio', Range(0, 1, also=(-1,))),
         (r'cat_max_ratio|momentum|betas|(\w+_)?decay_rate', SHARE),
         (r'weight_decay', SHARE),
-        (r'lr', Range(0, 100, open_low=True)),
+        (r'lr', Range(0, 10, open_low=True)),
         (r'loss_weight', Range()),
         (r'std|temperature|max_norm|T|scale_factor|ratio_range', ABOVE_0),
         (r'scales?', Range(0, VAST, open_low=True, also=(-1,))),

@@ -16,6 +16,7 @@ from mmengine.runner import (
 from ..engine import AlternatingTrainLoop
 from ..utils.errors import UserError
 from .config_parts import Part, setting_of
+from .config_schedule import check_schedule
 
 SCHEDULER = 'param_scheduler'
 #: Kinds of loops that are at work in another place.
@@ -23,6 +24,12 @@ FOREIGN_LOOPS = {
     'train_cfg': (ValLoop, TestLoop),
     'val_cfg': (TestLoop, EpochBasedTrainLoop, IterBasedTrainLoop),
     'test_cfg': (ValLoop, EpochBasedTrainLoop, IterBasedTrainLoop),
+}
+#: What a loop is built of.
+NEEDED = {
+    'train': ('train_dataloader', 'train_cfg', 'optim_wrapper'),
+    'val': ('val_dataloader', 'val_cfg', 'val_evaluator'),
+    'test': ('test_dataloader', 'test_cfg', 'test_evaluator'),
 }
 #: Schedulers that change from ``begin`` to ``end``, and MMEngine's ``end`` is
 #: never by default.
@@ -50,20 +57,37 @@ def check_running(cfg: Config, parts: Sequence[Part]) -> None:
         _check_several(cfg, part)
         if part.section == SCHEDULER:
             _check_span(part)
-            _check_order(part)
             _check_phase(part, parts)
         if by_iterations:
             _check_epochs(part)
+    check_schedule(cfg, parts)
     hooks = cfg.get('default_hooks') or {}
     if cfg.get('param_scheduler') and 'param_scheduler' in hooks:
         _check_stepping(hooks['param_scheduler'])
-    for split in ('val', 'test'):
+
+
+def check_complete(cfg: Config) -> None:
+    """Refuse loops of which a part is missing, as MMEngine does.
+
+    Args:
+        cfg: The config.
+
+    Raises:
+        UserError: Naming what is missing.
+    """
+    for split, keys in NEEDED.items():
+        missing = [key for key in keys if cfg.get(key) is None]
+        if missing and len(missing) < len(keys):
+            given = [key for key in keys if key not in missing]
+            raise UserError(
+                f'{" and ".join(missing)} missing or None, beside '
+                f'{" and ".join(given)}: set all of them, or none.'
+            )
         evaluator = cfg.get(f'{split}_evaluator')
         if isinstance(evaluator, (list, tuple)) and not evaluator:
             raise UserError(
                 f'{split}_evaluator is empty: name at least one metric, or '
-                f'set {split}_evaluator, {split}_dataloader and {split}_cfg '
-                'to None.'
+                f'set {", ".join(keys)} to None.'
             )
 
 
@@ -77,12 +101,19 @@ def _check_scope(cfg: Config) -> None:
 
 
 def _check_several(cfg: Config, part: Part) -> None:
-    """Refuse a loop that updates one network, where several learn."""
+    """Refuse one optimiser for several networks, and the other way round."""
     wrapper = cfg.get('optim_wrapper')
     if part.path != 'train_cfg' or not isinstance(wrapper, Mapping):
         return
     several = [k for k, v in wrapper.items() if isinstance(v, Mapping)]
     alternates = part.is_a(AlternatingTrainLoop)
+    if alternates and 'optimizer' in wrapper:
+        raise UserError(
+            'optim_wrapper.optimizer is one optimiser for all, but the phases '
+            'of train_cfg train networks by name: give each its own, '
+            "optim_wrapper=dict(constructor='NetworkOptimWrapperConstructor',"
+            ' calibration=dict(optimizer=...), ...).'
+        )
     stock = part.is_a((EpochBasedTrainLoop, IterBasedTrainLoop))
     if 'optimizer' not in wrapper and several and stock and not alternates:
         raise UserError(
@@ -139,16 +170,6 @@ def _check_span(part: Part) -> None:
         raise UserError(
             f'{part.path}.end is missing: {name} changes from begin '
             'to end, and without one it never gets anywhere.'
-        )
-
-
-def _check_order(part: Part) -> None:
-    """Refuse a scheduler that ends before it begins."""
-    begin, end = part.cfg.get('begin', 0), part.cfg.get('end')
-    if isinstance(begin, int) and isinstance(end, int) and end <= begin:
-        raise UserError(
-            f'{part.path}.end={end} is not after begin={begin}: the '
-            'scheduler would do nothing.'
         )
 
 

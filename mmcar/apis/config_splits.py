@@ -8,6 +8,8 @@ from .config_parts import LOADERS, Part, setting_of
 
 #: Settings of data sets that give ids and pixels their meaning.
 SHARED = ('metainfo.classes', 'label_map', 'reduce_zero_label')
+#: Steps that give values of images another unit.
+UNITS = ('WindowIntensity', 'NormalizePercentiles', 'Normalize')
 
 
 def check_splits(parts: Sequence[Part]) -> None:
@@ -28,9 +30,10 @@ def check_splits(parts: Sequence[Part]) -> None:
             kind = str(part.cfg.get('type')), name
             where, expected = first.setdefault(kind, (place, value))
             if value != expected and part.section != where.split('.')[0]:
+                what = 'value' if name == 'pipeline' else 'id'
                 raise UserError(
                     f'{place}={value!r}, but {where}={expected!r}: the same '
-                    'id would mean different things. Make them agree.'
+                    f'{what} would mean different things. Make them agree.'
                 )
 
 
@@ -47,3 +50,7 @@ def _settings(part: Part) -> Iterator[tuple[str, Any]]:
         if isinstance(value, Mapping):
             value = {str(old): new for old, new in value.items()}
         yield name, list(value) if isinstance(value, tuple) else value
+    steps = part.cfg.get('pipeline') or ()
+    if isinstance(steps, (list, tuple)):
+        mappings = (step for step in steps if isinstance(step, Mapping))
+        yield 'pipeline', [dict(s) for s in mappings if s.get('type') in UNITS]

@@ -19,12 +19,14 @@ from ..engine import unwrap_model
 from .config_check import check_config
 from .config_errors import naming_keys
 from .first_look import check_packed, number_of_validations
+from .first_weights import FirstWeights
 from .rehearsal import (
     RehearsalHook,
     check_batch,
     check_best,
     check_images,
     check_normalization,
+    copied_in,
     first_keys,
     phases_of,
     predict_once,
@@ -99,11 +101,16 @@ class Trial(RehearsalHook):
         super().before_train(runner)
         runner.train_loop.stop_training = True
 
+    def tell(self, runner: Runner, sentence: str) -> None:
+        """Put it into the report."""
+        self.lines.append(f'Mind         {sentence}')
+
     def rehearse(self, runner: Runner) -> None:
         """Use whole batches, as training does."""
         loop, model = runner.train_loop, unwrap_model(runner.model)
         check_images(
             self.cfg,
+            model,
             train=loop,
             val=runner.val_loop,
             test=runner.test_loop,
@@ -113,8 +120,12 @@ class Trial(RehearsalHook):
         with naming_keys(self.cfg, 'model.data_preprocessor'):
             check_normalization(model, batch)
         phases = []
+        weights = FirstWeights(model, self.loaded)
         for key, iterations, optims in phases_of(runner):
-            with naming_keys(self.cfg, key):
+            with (
+                naming_keys(self.cfg, key),
+                weights.watching(key, optims or (), copied_in(runner, key)),
+            ):
                 each = _time_training(model, batch, optims)
             self.seconds += each * iterations
             names = ', '.join(optims or ['all networks'])
@@ -136,8 +147,15 @@ class Trial(RehearsalHook):
         """Try a config that is only tested, as one without training is."""
         with naming_keys(self.cfg, 'test_dataloader'):
             loop = runner.test_loop
-        with untouched(unwrap_model(runner.model)):
-            check_images(self.cfg, test=loop)
+        model = unwrap_model(runner.model)
+        for name in FirstWeights(model).random_boxes():
+            self.tell(
+                runner,
+                f'model.{name}.checkpoint is not set: its weights are random '
+                'unless the test is given a checkpoint of the whole.',
+            )
+        with untouched(model):
+            check_images(self.cfg, model, test=loop)
             self.lines.append('Data')
             self.lines.append(self._try_loop(runner, 'test', loop))
 

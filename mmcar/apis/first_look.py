@@ -5,7 +5,6 @@ import os.path as osp
 from collections.abc import Mapping, Set
 from typing import Any
 
-import torch
 from mmengine.logging import MMLogger
 from mmengine.runner import BaseLoop, Runner
 from torch import nn
@@ -13,7 +12,6 @@ from torch import nn
 from ..utils.errors import UserError
 
 PACKED = "dict(type='PackStochasticInputs')"
-UNLABELLED = 255
 LABELS = ('gt_sem_seg', 'gt_sem_segs')
 
 
@@ -36,7 +34,7 @@ def check_packed(split: str, packed: Any) -> None:
 def check_label_sizes(batch: Mapping) -> None:
     """Refuse label maps of another size than the image they belong to.
 
-    Some transforms of others change the image and one label map only.
+    A mix of several images may change the first label map only.
 
     Args:
         batch: Of training, with labels.
@@ -96,25 +94,6 @@ def _files(dataset: Any) -> Set[str]:
         for path in paths
         if path is not None
     }
-
-
-def warn_of_unlabelled(batch: Mapping) -> None:
-    """Say so if 255, which is unlabelled, seems to stand for a class.
-
-    Args:
-        batch: Of training, with labels.
-    """
-    found = set()
-    for sample in batch['data_samples']:
-        for key in LABELS:
-            if key in sample:
-                found |= set(torch.unique(sample.get(key).data).tolist())
-    if found == {0, UNLABELLED}:
-        _warn(
-            'train_dataloader: the first labels have ids 0 and 255 only, and '
-            '255 is left out as unlabelled. If it is a class, set '
-            'dataset.label_map={255: 1}.'
-        )
 
 
 def number_of_validations(runner: Runner) -> int:

@@ -8,7 +8,7 @@ import itertools
 import logging
 import random
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from typing import Any
 
@@ -34,14 +34,17 @@ from ..structures import refuse_shared_keys
 from ..utils.errors import UserError
 from ..utils.hints import nearest
 from .config_errors import naming_keys
+from .config_schedule import shortened
 from .first_look import (
     check_label_sizes,
     check_packed,
     check_scored,
     check_start,
+    number_of_validations,
     warn_of_shared_images,
-    warn_of_unlabelled,
 )
+from .first_weights import FirstWeights
+from .pipeline_steps import check_batches, check_objects, check_steps
 
 STOCK_LOADER = 'LoadImageFromFile'
 LOOKED_AT = 16  # images; check_dataset.py looks at all
@@ -112,11 +115,25 @@ def phases_of(runner: Runner) -> list[tuple[str, int, dict[str, Any] | None]]:
     ]
 
 
-def check_images(cfg: Config, **loops: BaseLoop | None) -> None:
-    """Refuse images that share a key, and such that would be clipped.
+def copied_in(runner: Runner, key: str) -> list[str]:
+    """Paths of the parts whose weights a phase takes over."""
+    schedule: Schedule | None = getattr(runner.train_loop, 'schedule', None)
+    return [
+        source
+        for index, phase in enumerate(schedule.phases if schedule else ())
+        if phase_key(index) == key
+        for source in phase.copy.values()
+    ]
+
+
+def check_images(
+    cfg: Config, model: nn.Module, **loops: BaseLoop | None
+) -> None:
+    """Refuse images and labels that a loader or a step does not suit.
 
     Args:
         cfg: The config.
+        model: The model.
         loops: By split: ``train``, ``val``, ``test``.
     """
     for split, loop in loops.items():
@@ -127,6 +144,11 @@ def check_images(cfg: Config, **loops: BaseLoop | None) -> None:
             refuse_shared_keys(dataset)
             if _loads_8_bits(cfg.get(f'{split}_dataloader')):
                 _refuse_deep_images(dataset)
+            check_steps(cfg, split, dataset)
+            if split == 'train':
+                check_objects(cfg, dataset)
+            else:
+                check_batches(split, loop.dataloader, model)
     warn_of_shared_images(loops)
 
 
@@ -294,7 +316,6 @@ def check_batch(split: str, batch: Any) -> None:
             'image.'
         )
     check_label_sizes(batch)
-    warn_of_unlabelled(batch)
 
 
 def check_normalization(model: nn.Module, batch: Any) -> None:
@@ -353,9 +374,12 @@ class RehearsalHook(Hook):
     def __init__(self, cfg: Config) -> None:
         self.cfg = cfg
         self.done = False
+        self.loaded: Set[str] = frozenset()
 
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         """Look at what a training starts from."""
+        weights = checkpoint.get('state_dict', checkpoint)
+        self.loaded = {key.removeprefix('module.') for key in weights}
         path = self.cfg.get('load_from')
         if self.cfg.get('resume'):
             check_resumed(runner, checkpoint)
@@ -365,23 +389,41 @@ class RehearsalHook(Hook):
     def before_train(self, runner: Runner) -> None:
         """Try one step of every phase and one validation image."""
         check_custom_keys(self.cfg, unwrap_model(runner.model))
+        for sentence in shortened(self.cfg):
+            self.tell(runner, sentence)
+        if runner.val_loop is not None and not number_of_validations(runner):
+            self.tell(
+                runner,
+                f'train_cfg.val_begin={runner.train_loop.val_begin} is after '
+                'the end of the training: nothing is ever validated.',
+            )
         with untouched(unwrap_model(runner.model)):
             self.rehearse(runner)
         self.done = True
 
+    def tell(self, runner: Runner, sentence: str) -> None:
+        """Say what may be meant, and may be a mistake."""
+        runner.logger.warning(sentence)
+
     def rehearse(self, runner: Runner) -> None:
         """Use few images, to lose little time."""
         model = unwrap_model(runner.model)
-        check_images(self.cfg, train=runner.train_loop, val=runner.val_loop)
+        check_images(
+            self.cfg, model, train=runner.train_loop, val=runner.val_loop
+        )
         with naming_keys(self.cfg, 'train_dataloader'):
             loader = runner.train_loop.dataloader
             batch = few_images(loader, IMAGES, 'train')
             check_batch('train', batch)
         with naming_keys(self.cfg, 'model.data_preprocessor'):
             check_normalization(model, batch)
+        weights = FirstWeights(model, self.loaded)
         for key, _, optims in phases_of(runner):
             batch = few_images(runner.train_loop.dataloader, IMAGES)
-            with naming_keys(self.cfg, key):
+            with (
+                naming_keys(self.cfg, key),
+                weights.watching(key, optims or (), copied_in(runner, key)),
+            ):
                 train_once(model, batch, optims)
             expect(runner, key, seconds_of_step(model, batch, optims))
         if runner.val_loop is not None:

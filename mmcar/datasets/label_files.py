@@ -154,5 +154,6 @@ def _check_ids(
         raise UserError(
             f'{path}: ids {sorted(outside)}; expected 0 to '
             f'{num_classes - 1}{never}, or {ignore_index} for unlabelled '
-            'pixels'
+            'pixels; name their classes in metainfo.classes, or change ids by '
+            'label_map'
         )

@@ -6,7 +6,9 @@ from mmcar.apis.config_running import check_running
 from mmcar.utils.errors import UserError
 
 LOOPS = {
-    'ours': dict(type='AlternatingTrainLoop', phases=[]),
+    'ours': dict(
+        type='AlternatingTrainLoop', phases=[dict(iters=9, train=['net'])]
+    ),
     'stock': dict(type='IterBasedTrainLoop', max_iters=9),
     'by_epoch': dict(by_epoch=True, max_epochs=9),
 }

@@ -3,8 +3,6 @@ from types import SimpleNamespace
 import pytest
 import torch
 from mmengine.config import Config
-from mmengine.structures import PixelData
-from mmseg.structures import SegDataSample
 from torch import nn
 
 from mmcar.apis import first_look
@@ -42,24 +40,6 @@ def test_shared_images_are_told(warned):
     (said,) = warned
     assert said.startswith('test_dataloader: 1 of 2 images')
     assert 'b/1.png' in said
-
-
-def batch_of(*maps):
-    samples = []
-    for labels in maps:
-        sample = SegDataSample()
-        sample.gt_sem_seg = PixelData(data=torch.tensor([labels]))
-        samples.append(sample)
-    return dict(data_samples=samples)
-
-
-def test_a_class_that_is_taken_for_unlabelled(warned):
-    first_look.warn_of_unlabelled(batch_of([[0, 255]], [[0, 1]]))
-    first_look.warn_of_unlabelled(batch_of([[0, 0]]))
-    assert not warned
-    first_look.warn_of_unlabelled(batch_of([[0, 255]], [[0, 0]]))
-    (said,) = warned
-    assert 'label_map={255: 1}' in said
 
 
 def test_pipelines_that_pack_nothing():

@@ -52,6 +52,9 @@ class BlackBox(BaseBlackBox):
             e.g. a resize; that of ``config`` by default. Steps that load
             and pack are left out.
         one_hot: See :class:`BaseBlackBox`.
+
+    Attributes:
+        starts_trained: Whether it has weights of its own from the start.
     """
 
     def __init__(
@@ -84,6 +87,7 @@ class BlackBox(BaseBlackBox):
         self.out_channels = model.out_channels
         self.has_own_norm = found.model.get('data_preprocessor') is not None
         self.transforms = image_transforms(found.pipeline)
+        self.starts_trained = found.weights is not None
         if found.weights is None:
             print_log(
                 'The black box has no checkpoint: its weights are random '

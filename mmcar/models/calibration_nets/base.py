@@ -77,6 +77,11 @@ class BaseCalibration(BaseModule):
                 'with it, as only a start from the black box needs it'
             )
 
+    @property
+    def starts_trained(self) -> bool:
+        """Whether it is of use before it has learnt: as the black box is."""
+        return self.start is not None
+
     @abstractmethod
     def predict_logits(self, x: Tensor) -> Tensor:
         """Map inputs (B, C + black_box_classes, H, W) to logits."""
@@ -213,6 +218,12 @@ class BlackBoxStart(nn.Module):
         class_map: Sequence[int] | None,
     ) -> None:
         super().__init__()
+        if not black_box_classes:
+            raise UserError(
+                'calibration.residual=True, but there is no '
+                'decode_head.black_box to start from: add one, or leave '
+                'residual out'
+            )
         if class_map is None:
             class_map = range(num_classes)
             if black_box_classes != num_classes:

@@ -1,6 +1,8 @@
 """What F learns from: losses of every pixel's class probabilities."""
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -10,6 +12,17 @@ from torch import Tensor, nn
 from ...utils.errors import UserError
 from ...utils.precision import full_precision
 from .base import BaseLoss, distinct_names, masked_mean
+
+#: Losses of MMSeg that do not learn a distribution over classes: always, or
+#: by one of these settings.
+UNFIT: dict[str, dict[str, Any]] = {
+    'CrossEntropyLoss': dict(use_sigmoid=True, use_mask=True),
+    'LovaszLoss': dict(loss_type='binary'),
+    'DiceLoss': dict(activate=False),
+    'BoundaryLoss': {},
+    'KLDivLoss': {},
+    'SiLogLoss': {},
+}
 
 
 def label_cross_entropy(
@@ -137,6 +150,8 @@ class PixelLosses(nn.ModuleList):
     ) -> None:
         if isinstance(configs, dict):
             configs = [configs]
+        for cfg in configs:
+            _refuse_unfit(cfg)
         super().__init__(MODELS.build(cfg) for cfg in configs)
         self.names = distinct_names(self)
         self.ignore_index = ignore_index
@@ -183,4 +198,35 @@ class PixelLosses(nn.ModuleList):
             known = label[label != self.ignore_index]
             weights = log_probs.new_tensor(weights)
             options['avg_factor'] = weights[known].sum().clamp(min=1e-12)
-        return loss(log_probs, label, **options)
+        taken = inspect.signature(loss.forward).parameters
+        if not any(p.kind is p.VAR_KEYWORD for p in taken.values()):
+            options = {k: v for k, v in options.items() if k in taken}
+        # A softmax of log-probabilities are the probabilities; so is a
+        # sigmoid of the log-odds of each class.
+        by_class = getattr(loss, 'use_sigmoid', False)
+        return loss(
+            log_odds(log_probs) if by_class else log_probs, label, **options
+        )
+
+
+def log_odds(log_probs: Tensor) -> Tensor:
+    """Logits whose sigmoid is the probability of each class."""
+    rest = -torch.expm1(log_probs)  # 1 - p, exact for small p
+    return log_probs - rest.clamp_min(torch.finfo(rest.dtype).tiny).log()
+
+
+def _refuse_unfit(cfg: Mapping) -> None:
+    """Refuse a loss of MMSeg that F's probabilities are not made for."""
+    name = str(cfg.get('type')).rpartition('.')[2]
+    settings = UNFIT.get(name)
+    if settings is None:
+        return
+    wrong = [k for k, v in settings.items() if cfg.get(k) == v]
+    if wrong or not settings:
+        what = f'{name}({wrong[0]}={cfg[wrong[0]]!r})' if wrong else name
+        raise UserError(
+            f'model.loss_pixels: {what} does not learn the probabilities of '
+            'classes that exclude each other, which F predicts: use '
+            'LabelCrossEntropy, or CrossEntropyLoss, DiceLoss, LovaszLoss or '
+            'TverskyLoss with a softmax.'
+        )

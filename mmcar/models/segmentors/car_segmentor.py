@@ -120,10 +120,12 @@ class CARSegmentor(StochasticSegmentor):
             *self.loss_samples,
         )
         for part in parts:
-            found = getattr(part, 'ignore_index', own)
+            has_label = hasattr(part, 'ignore_label')  # a loss of MMSeg
+            key = 'ignore_label' if has_label else 'ignore_index'
+            found = getattr(part, key, own)
             if found != own:
                 raise UserError(
-                    f'{type(part).__name__}.ignore_index={found}, but '
+                    f'{type(part).__name__}.{key}={found}, but '
                     f'decode_head.ignore_index={own}: make them agree.'
                 )
 

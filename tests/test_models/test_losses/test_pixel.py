@@ -5,7 +5,7 @@ import torch
 from mmseg.registry import MODELS
 
 from mmcar.models.losses import LabelCrossEntropy
-from mmcar.models.losses.pixel import PixelLosses
+from mmcar.models.losses.pixel import PixelLosses, log_odds
 from tests.toys import toy_batch, toy_model, toy_optims
 
 WEIGHTS = [0.5, 2.0, 3.0]
@@ -110,3 +110,56 @@ def test_registered():
     assert isinstance(
         MODELS.build(dict(type='LabelCrossEntropy')), LabelCrossEntropy
     )
+
+
+SIGMOID = [
+    dict(type='DiceLoss', use_sigmoid=True),
+    dict(type='DiceLoss', use_sigmoid=True, naive_dice=True),
+]
+
+
+@pytest.mark.parametrize('cfg', SIGMOID, ids=str)
+def test_a_loss_by_sigmoid_sees_the_probabilities(cfg):
+    """The sigmoid of a log-probability would never exceed one half."""
+    logits, label = case()
+    log_probs = logits.log_softmax(1)
+    found = PixelLosses(cfg, 255)(log_probs, label)['loss_dice']
+    same = MODELS.build(dict(cfg, use_sigmoid=False))
+    assert found.item() == pytest.approx(same(logits, label).item(), rel=1e-5)
+    found.backward()
+    assert logits.grad.isfinite().all()
+
+
+def test_log_odds_of_certain_pixels_are_finite():
+    log_probs = torch.tensor([[0.0, -120.0], [-1e-9, -20.0]]).requires_grad_()
+    odds = log_odds(log_probs)
+    assert odds.isfinite().all()
+    probs = odds.sigmoid().detach()
+    assert torch.allclose(probs, log_probs.exp(), atol=1e-12)
+    odds.sigmoid().sum().backward()
+    assert log_probs.grad.isfinite().all()
+
+
+UNFIT = [
+    dict(type='CrossEntropyLoss', use_sigmoid=True),
+    dict(type='mmseg.CrossEntropyLoss', use_mask=True),
+    dict(type='LovaszLoss', loss_type='binary', reduction='none'),
+    dict(type='DiceLoss', activate=False),
+    dict(type='BoundaryLoss'),
+]
+
+
+@pytest.mark.parametrize('cfg', UNFIT, ids=str)
+def test_losses_of_something_else_are_refused(cfg):
+    with pytest.raises(ValueError, match='loss_pixels'):
+        PixelLosses(cfg, 255)
+
+
+def test_a_loss_that_takes_no_ignore_index_is_called_without():
+    logits, label = case()
+    loss = dict(type='OhemCrossEntropy', thres=1.0)
+    found = PixelLosses(loss, 255)(logits.log_softmax(1), label)
+    expected = torch.nn.functional.cross_entropy(
+        logits, label, ignore_index=255
+    )
+    assert found['loss_ohem'].item() == pytest.approx(expected.item())
