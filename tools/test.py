@@ -8,7 +8,7 @@ from mmengine.dist import is_main_process
 from mmengine.runner import Runner
 
 from mmcar import cli
-from mmcar.apis.rehearsal import check_images
+from mmcar.apis.rehearsal import check_images, untouched
 from mmcar.engine import unwrap_model
 from mmcar.evaluation import metric_configs
 from mmcar.utils.errors import UserError
@@ -177,13 +177,13 @@ def main() -> None:
     apply_arguments(cfg, args)
     runner = cli.build_runner(cfg, args.config)
     load(runner, args.checkpoint, args.eval)
-    with cli.naming_config(args.config):
-        check_images(cfg, test=runner.test_loop)
+    model = unwrap_model(runner.model)
+    with cli.naming_config(args.config), untouched(model):
+        check_images(cfg, model, test=runner.test_loop)
     scores = {name: float(value) for name, value in runner.test().items()}
     if not is_main_process():
         return
     path = Path(cfg.work_dir) / 'test_scores.json'
-    model = unwrap_model(runner.model)
     independent = getattr(model, 'draws_independently', True)
     report = dict(
         config=args.config,

@@ -289,7 +289,7 @@ def test_a_residual_net_learns():
     ('classes', 'kwargs', 'message'),
     [
         (5, dict(residual=True), '4 classes and the black box 5'),
-        (0, dict(residual=True), '4 classes and the black box 0'),
+        (0, dict(residual=True), 'no decode_head.black_box'),
         (4, dict(class_map=[0, 1, 2, 3]), 'expected residual=True'),
         (3, dict(residual=True, class_map=[0, 1, 2]), 'expected 4 ids'),
         (3, dict(residual=True, class_map=[0, 1, 2, 3]), '0 to 2'),
