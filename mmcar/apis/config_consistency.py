@@ -187,6 +187,8 @@ def _check_loss_classes(cfg: Config, parts: Sequence[Part]) -> None:
         learnt = part.cfg.get('classes')
         if not part.is_a(BaseLoss) or not isinstance(learnt, (list, tuple)):
             continue
+        if not set(learnt) <= set(range(len(names))):
+            continue  # the loss itself says what is wrong with them
         for path, ids in scored.items():
             left_out = sorted(ids - set(learnt) - {0})
             if left_out:

@@ -83,7 +83,9 @@ def _check_old_keys(cfg: Config) -> None:
 def _agree(old: Any, new: Any) -> bool:
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         settings = {k: v for k, v in old.items() if k != 'type'}
-        return all(k in new and new[k] == v for k, v in settings.items())
+        return bool(settings) and all(
+            k in new and new[k] == v for k, v in settings.items()
+        )
     return bool(old == new)
 
 

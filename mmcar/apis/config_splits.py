@@ -30,10 +30,15 @@ def check_splits(parts: Sequence[Part]) -> None:
             kind = str(part.cfg.get('type')), name
             where, expected = first.setdefault(kind, (place, value))
             if value != expected and part.section != where.split('.')[0]:
-                what = 'value' if name == 'pipeline' else 'id'
+                if name == 'pipeline':
+                    raise UserError(
+                        f'{place} scales values by {value or "no step"}, but '
+                        f'{where} by {expected or "no step"}: the same value '
+                        'would mean different things. Make them agree.'
+                    )
                 raise UserError(
                     f'{place}={value!r}, but {where}={expected!r}: the same '
-                    f'{what} would mean different things. Make them agree.'
+                    'id would mean different things. Make them agree.'
                 )
 
 

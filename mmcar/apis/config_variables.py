@@ -14,10 +14,16 @@ from typing import Any
 from mmengine.config import Config
 
 from ..utils.errors import UserError
-from .config_parts import parts_of
+from .config_parts import parts_of, value_at
 from .signatures import arguments_of
 
 MAX_PLACES = 3
+#: Pipelines by the names that configs give them, and who takes them.
+PIPELINES = {
+    f'{split}_pipeline': f'{split}_dataloader.dataset.pipeline'
+    for split in ('train', 'val', 'test')
+}
+LIVE = 'KeepImageForBlackBox'
 #: Dicts that MMSeg 0.x read at the top level.
 OLD_SECTIONS = ('optimizer', 'data')
 #: A config that a training wrote: its variables have done their work.
@@ -51,11 +57,26 @@ def check_variables(cfg: Config, known: frozenset[str]) -> None:
         UserError: Naming the variable and where the setting stands.
     """
     unread, overridden = _unread(cfg)
+    for name in sorted(PIPELINES.keys() & overridden):
+        _refuse_idle_pipeline(cfg, name)
     for name in sorted((unread - known) & set(cfg)):
         value = cfg[name]
         # Others keep a dict that is not in use any more.
         if name in {*overridden, *OLD_SECTIONS} or _is_plain(value):
             _refuse_idle(cfg, name, value, name in overridden)
+
+
+def _refuse_idle_pipeline(cfg: Config, name: str) -> None:
+    """Refuse a pipeline that no loader takes; the base's is still at work."""
+    taken = [value_at(cfg, loader) for loader in PIPELINES.values()]
+    kinds = [step.get('type') for step in cfg[name]]
+    # New images take this way, while the loaders read what B has predicted.
+    if cfg[name] in taken or LIVE in kinds:
+        return
+    raise UserError(
+        f'{name} is without effect: only a base reads it, which has put its '
+        f'own into the loaders already. Set {PIPELINES[name]} instead.'
+    )
 
 
 def _refuse_idle(cfg: Config, name: str, value: Any, overrides: bool) -> None:
@@ -88,7 +109,12 @@ def _refuse_idle(cfg: Config, name: str, value: Any, overrides: bool) -> None:
 
 def _places(cfg: Config, name: str) -> Iterator[tuple[str, Any]]:
     """Where a setting of this name stands, or could."""
-    for part in parts_of(cfg):
+    parts = list(parts_of(cfg))
+    for part in parts:  # what data say of themselves comes first
+        facts = part.cfg.get('metainfo')
+        if isinstance(facts, Mapping) and name in facts:
+            yield f'{part.path}.metainfo.{name}', facts[name]
+    for part in parts:
         kind = part.kind
         if name in part.cfg:
             yield f'{part.path}.{name}', part.cfg[name]
@@ -111,7 +137,7 @@ def _unread(cfg: Config) -> tuple[set[str], set[str]]:
     """Names at the top level that no file reads; those that a base uses."""
     path = Path(str(cfg.filename or ''))
     if path.suffix != '.py' or not path.is_file():
-        return set(), set()
+        return set(OLD_SECTIONS), set()  # there are no variables
     # A file feeds itself and those that build on it, never its bases.
     read_below: set[str] = set()
     unread: dict[str, str] = {}

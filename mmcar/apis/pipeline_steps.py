@@ -23,6 +23,7 @@ MADE_BY = {
 }
 #: Packages whose transforms say by ``scale_factor`` that they have resized.
 LIBRARIES = ('mmcv.', 'mmseg.', 'mmcar.')
+FIRST_LABEL = 'gt_seg_map'  # the one that MMSeg's own steps know
 UNLABELLED = 255
 AGAIN = 4  # times; some steps do nothing at half of them
 SIZES_LOOKED_AT = 16  # images whose sizes are compared
@@ -53,8 +54,11 @@ def check_steps(cfg: Config, split: str, dataset: Any) -> None:
                 except KeyError as error:
                     _refuse_missing(place, error, before)
                     raise
-            if results is None or 'inputs' in results:
-                break  # left out, or packed
+            if results is None:
+                break  # left out
+            if 'inputs' in results:
+                _check_packed_labels(place, before, results)
+                break
             check(place, step, before, results)
             if split != 'train':
                 _refuse_random(place, step, before, results)
@@ -158,6 +162,18 @@ def _check_scored(
             f'{place} makes an image of {_words(sizes[1])} of the '
             f'{_words(sizes[0])} pixels of {after.get("img_path")}, and its '
             f'prediction would be stretched to {_words(expected)}. {advice}'
+        )
+
+
+def _check_packed_labels(place: str, before: Mapping, packed: Mapping) -> None:
+    """Refuse to pack one label map where those of all annotators are there."""
+    annotators = [key for key in _label_sizes(before) if key != FIRST_LABEL]
+    if annotators and 'gt_sem_segs' not in packed['data_samples']:
+        raise UserError(
+            f'{place} packs one label map and drops those of '
+            f'{len(annotators)} annotators that a step before it has loaded: '
+            'use PackStochasticInputs, or draw one by '
+            'LoadMultiAnnotations(draw=True).'
         )
 
 

@@ -7,12 +7,18 @@ from mmcar.utils.errors import UserError
 BASE = """
 crop_size = (8, 8)
 learning_rate = 0.1
+classes = ('a', 'b')
+train_pipeline = [dict(type='RandomCrop', crop_size=crop_size)]
 optim_wrapper = dict(optimizer=dict(type='SGD', lr=learning_rate))
 train_dataloader = dict(dataset=dict(
     type='BaseSegDataset',
-    pipeline=[dict(type='RandomCrop', crop_size=crop_size)]))
+    metainfo=dict(classes=classes),
+    pipeline=train_pipeline))
+val_evaluator = dict(type='GEDMetric', classes=('b',))
 """
-KNOWN = frozenset(('optim_wrapper', 'train_dataloader'))
+KNOWN = frozenset(
+    ('optim_wrapper', 'train_dataloader', 'train_pipeline', 'val_evaluator')
+)
 
 
 def config(folder, text):
@@ -30,6 +36,8 @@ def config(folder, text):
         ('lr = 0.2', r'lr=.*optim_wrapper\.optimizer\.lr=0.1'),
         ("optimizer = dict(type='Adam', lr=1.0)", 'optimizer=.*optim_wrapper'),
         ('shuffle = True\ncrop_size = 4', 'crop_size=4'),
+        ('train_pipeline = []', r'train_dataloader\.dataset\.pipeline'),
+        ("classes = ('a', 'c')", r'Set train_dataloader\.dataset\.metainfo'),
     ],
 )
 def test_what_is_without_effect(tmp_path, text, sentence):
@@ -44,6 +52,11 @@ def test_what_is_without_effect(tmp_path, text, sentence):
         'crop_size = (8, 8)',  # the same
         'learning_rate = 0.1',
         'lr = 0.1',  # a note
+        'train_pipeline = [dict(type="Pad")]\ntrain_dataloader = dict('
+        'dataset=dict(pipeline=train_pipeline))',
+        # The same, written once more.
+        'train_pipeline = [dict(type="Pad")]\ntrain_dataloader = dict('
+        'dataset=dict(pipeline=[dict(type="Pad")]))',
         'mine = 3',  # nothing is called so
         'size = (4, 4)\nmodel = dict(test_cfg=dict(crop_size=size))',
         'adam = dict(type="Adam", lr=1.0)',
@@ -55,6 +68,14 @@ def test_what_is_without_effect(tmp_path, text, sentence):
 )
 def test_what_does_no_harm(tmp_path, text):
     check_variables(config(tmp_path, text), KNOWN)
+
+
+def test_an_old_optimizer_in_a_config_without_variables(tmp_path):
+    wrapper = dict(optimizer=dict(type='Adam', lr=0.1))
+    wrong = Config(dict(optimizer=dict(type='SGD'), optim_wrapper=wrapper))
+    with pytest.raises(UserError, match=r'optimizer=.*optim_wrapper'):
+        check_variables(wrong, KNOWN)
+    check_variables(Config(dict(wrapper, optim_wrapper=wrapper)), KNOWN)
 
 
 def test_options(tmp_path):

@@ -22,6 +22,7 @@ LOAD = dict(type='LoadCheckedImage')
 ALL = dict(type='LoadMultiAnnotations', draw=False)
 ONE = dict(type='LoadMultiAnnotations', draw=True)
 PACK = dict(type='PackStochasticInputs')
+STOCK_PACK = dict(type='PackSegInputs')
 
 
 def build(folder, split, steps, **changes):
@@ -52,11 +53,14 @@ RIGHT = [
     ('val', [LOAD, resize(), ALL, PACK]),
     ('val', [LOAD, ALL, resize('ResizeOriginal'), PACK]),
     ('val', [LOAD, ALL, crop('CenterCropAll'), PACK]),
+    ('train', [LOAD, ONE, STOCK_PACK]),
 ]
 WRONG = [
     ('train', [LOAD, ALL, dict(type='Pad', size_divisor=32), PACK], 2),
     ('train', [LOAD, ALL, crop(), PACK], 2),
     ('val', [LOAD, ALL, crop(), PACK], 2),
+    ('val', [LOAD, ALL, STOCK_PACK], 2),
+    ('train', [LOAD, ALL, STOCK_PACK], 2),
     ('val', [LOAD, crop(), ALL, PACK], 1),
     ('val', [LOAD, ALL, resize(), PACK], 2),
     ('test', [LOAD, dict(type='Pad', size_divisor=32), ALL, PACK], 1),
