@@ -40,7 +40,6 @@ from .first_look import (
     check_packed,
     check_scored,
     check_start,
-    number_of_validations,
     warn_of_shared_images,
 )
 from .first_weights import FirstWeights
@@ -391,12 +390,6 @@ class RehearsalHook(Hook):
         check_custom_keys(self.cfg, unwrap_model(runner.model))
         for sentence in shortened(self.cfg):
             self.tell(runner, sentence)
-        if runner.val_loop is not None and not number_of_validations(runner):
-            self.tell(
-                runner,
-                f'train_cfg.val_begin={runner.train_loop.val_begin} is after '
-                'the end of the training: nothing is ever validated.',
-            )
         with untouched(unwrap_model(runner.model)):
             self.rehearse(runner)
         self.done = True

@@ -52,7 +52,7 @@ def test_pipelines_that_pack_nothing():
 
 def test_weights_to_start_from(warned):
     model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
-    runner = SimpleNamespace(model=model)
+    runner = SimpleNamespace(model=model, _load_from='last.pth')
 
     def check(weights, **more):
         hook = RehearsalHook(Config(dict(load_from='start.pth', **more)))
@@ -66,7 +66,8 @@ def test_weights_to_start_from(warned):
     other = {k: w[:1] for k, w in model.state_dict().items() if k[0] == '0'}
     with pytest.raises(UserError, match='none of its 2 weights'):
         check(other)
-    check(other, resume=True)  # which refuses by itself
+    with pytest.raises(UserError, match=r'resume from, last\.pth'):
+        check(other, resume=True)
 
 
 def test_scores_that_are_never_taken():

@@ -239,6 +239,6 @@ def test_sync_bn_sees_the_joint_batch(norm_folders, tmp_path):
     assert one.keys() == two.keys()
     far = max((one[key] - two[key]).abs().max() for key in one)
     if sync_bn:
-        assert far < 2e-3  # sums in another order, 40 steps of Adam
+        assert far < 5e-3  # sums in another order, 40 steps of Adam
     else:
         assert far > 2e-2

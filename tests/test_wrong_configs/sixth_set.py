@@ -411,7 +411,12 @@ OTHER_BASES = [
         'generator.net',
         {},
     ),
-    ('quickstart', {'train_cfg.phases[0].iters': 3000}, 'end', {}),
+    (
+        'quickstart',
+        {'param_scheduler.generator.end': 700},
+        'param_scheduler.generator.end',
+        {},
+    ),
     ('quickstart', {f'{PIPE}[2].crop_size': 128}, 'crop', {}),
     ('quickstart', {f'{PIPE}[1].keep_all': False}, 'keep_all', {}),
     (
