@@ -99,7 +99,14 @@ class Trial(RehearsalHook):
     def before_train(self, runner: Runner) -> None:
         """Try everything, then let the training end before it begins."""
         super().before_train(runner)
-        runner.train_loop.stop_training = True
+        loop = runner.train_loop
+        loop.stop_training = True
+        if runner.val_loop is not None and not number_of_validations(runner):
+            self.tell(
+                runner,
+                f'train_cfg.val_begin={loop.val_begin} is after the end of '
+                'the training: nothing is ever validated.',
+            )
 
     def tell(self, runner: Runner, sentence: str) -> None:
         """Put it into the report."""
