@@ -6,6 +6,7 @@ from torch import nn
 
 from mmcar.apis.first_weights import FirstWeights
 from mmcar.utils.errors import UserError
+from tests.test_models.test_segmentors.test_peers.models import MMSEG
 from tests.toys import toy_config, toy_model
 
 
@@ -68,26 +69,8 @@ def test_black_boxes_without_a_checkpoint(tmp_path):
         type='BlackBox',
         segmentor=dict(
             type='EncoderDecoder',
-            backbone=dict(
-                type='UNet',
-                base_channels=2,
-                num_stages=2,
-                strides=(1, 1),
-                enc_num_convs=(1, 1),
-                dec_num_convs=(1,),
-                downsamples=(True,),
-                enc_dilations=(1, 1),
-                dec_dilations=(1,),
-            ),
-            decode_head=dict(
-                type='FCNHead',
-                in_channels=2,
-                in_index=1,
-                channels=2,
-                num_convs=1,
-                num_classes=2,
-                concat_input=False,
-            ),
+            backbone=MMSEG['backbone'],
+            decode_head=dict(MMSEG['decode_head'], num_classes=2),
         ),
     )
     model = toy_model(decode_head=dict(head, black_box=box))
