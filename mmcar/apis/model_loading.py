@@ -14,6 +14,7 @@ from mmengine.model import revert_sync_batchnorm
 from mmengine.registry import init_default_scope
 from mmseg.registry import DATASETS, MODELS
 
+from ..models.black_boxes import check_black_boxes
 from ..models.segmentors import StochasticSegmentor
 from ..utils.errors import MissingFileError, UserError
 from ..utils.weights import load_checkpoint
@@ -124,6 +125,7 @@ def load_model(
             '.pth file that was trained with this config.'
         )
     model.dataset_meta = _dataset_meta(cfg, meta, model.num_classes)
+    check_black_boxes(model, model.dataset_meta)
     if torch.device(device).type != 'cuda':
         model = revert_sync_batchnorm(model)
     return model.to(device).eval()

@@ -30,6 +30,7 @@ from ..engine.black_box_cache import find_datasets
 from ..engine.checkpoints import check_resumed
 from ..engine.resumable_data import ResumableDataLoader
 from ..evaluation.metrics.names import better
+from ..models.black_boxes import check_black_boxes
 from ..structures import refuse_shared_keys
 from ..utils.errors import UserError
 from ..utils.hints import nearest
@@ -141,6 +142,7 @@ def check_images(
         with naming_keys(cfg, f'{split}_dataloader'):
             dataset = loop.dataloader.dataset
             refuse_shared_keys(dataset)
+            check_black_boxes(model, getattr(dataset, 'metainfo', None))
             if _loads_8_bits(cfg.get(f'{split}_dataloader')):
                 _refuse_deep_images(dataset)
             check_steps(cfg, split, dataset)
@@ -200,7 +202,7 @@ def first_keys(
 
 def train_once(
     model: BaseModel, batch: Any, optims: Mapping | None
-) -> dict[str, Tensor]:
+) -> Mapping[str, Any]:
     """One step without an update."""
     model.train()
     return model.train_step(batch, NoUpdate() if optims is None else optims)

@@ -25,6 +25,13 @@ FORMS = {
     'probs': 'all classes in steps of 1/255',
 }
 UNREADABLE = (ValueError, LookupError, zipfile.BadZipFile, zlib.error)
+ENDS = {  # the last bytes of a file
+    '.png': b'\0\0\0\0IEND\xaeB`\x82',
+    '.npz': b'PK\5\6',  # of the record that ends a zip file
+}
+ZIP_RECORD = 22  # its bytes; NumPy adds no comment
+MISSING, CUT = 'missing', 'cut short'
+STALE = 'older than its image'
 COMMAND = 'run tools/cache_black_box.py CONFIG'
 
 
@@ -32,6 +39,34 @@ def cache_file(folder: str | Path, key: str, form: str) -> Path:
     """The file of an image with a sample key."""
     suffix = '.png' if form == 'labels' else '.npz'
     return inside(folder, PurePosixPath(key).with_suffix(suffix))
+
+
+def cache_fault(path: Path, image: str) -> str | None:
+    """Say why the prediction of an image has to be made anew, if it has.
+
+    Nothing is decoded: thousands of files take less than a second.
+
+    Args:
+        path: File of the prediction.
+        image: Path of the image.
+
+    Returns:
+        `MISSING`, `CUT`, `STALE`, or None for one that is fine.
+    """
+    if not path.is_file():
+        return MISSING
+    end = ENDS[path.suffix]
+    length = ZIP_RECORD if path.suffix == '.npz' else len(end)
+    made = path.stat()
+    with open(path, 'rb') as file:
+        file.seek(max(made.st_size - length, 0))
+        tail = file.read()
+    if len(tail) != length or not tail.startswith(end):
+        return CUT
+    seen = Path(image)
+    if seen.is_file() and seen.stat().st_mtime_ns > made.st_mtime_ns:
+        return STALE
+    return None
 
 
 def read_settings(folder: str | Path) -> dict:

@@ -16,7 +16,9 @@ from mmseg.registry import DATASETS, TRANSFORMS
 
 from ..datasets.black_box_cache import (
     FORMS,
+    MISSING,
     SETTINGS,
+    cache_fault,
     cache_file,
     read_settings,
 )
@@ -42,19 +44,23 @@ class CachePlan:
         black_box: Config of B.
         settings: What its content depends on, for ``settings.json``.
         images: Paths of the images by the files of their predictions.
-        class_counts: Numbers of classes that B may have, if only some
-            make sense.
+        metainfo: Of the data set, which says what classes B may have.
     """
 
     folder: Path
     black_box: dict
     settings: dict
     images: dict[Path, str]
-    class_counts: tuple[int, ...] = ()
+    metainfo: dict
+
+    def faults(self) -> dict[Path, str]:
+        """What is wrong with predictions, see `cache_fault`, by file."""
+        found = ((t, cache_fault(t, p)) for t, p in self.images.items())
+        return {target: fault for target, fault in found if fault}
 
     def missing(self) -> dict[Path, str]:
-        """Images without a prediction, by the file it belongs into."""
-        return {t: p for t, p in self.images.items() if not t.is_file()}
+        """Images without a fit prediction, by the file it belongs into."""
+        return {target: self.images[target] for target in self.faults()}
 
 
 def prepare_caches(cfg: Config, jobs: int | None = None) -> None:
@@ -143,16 +149,7 @@ def _plan(cfg: Config, dataset: dict, step: dict) -> CachePlan:
             read_copy(dict(record))
         target = cache_file(folder, sample_key(record), settings['form'])
         _add_images(images, {target: record['img_path']})
-    return CachePlan(
-        folder, dict(black_box), settings, images, _counts(built.metainfo)
-    )
-
-
-def _counts(metainfo: dict) -> tuple[int, ...]:
-    """How many classes a B for data with class flips may have."""
-    flips = metainfo.get('class_flips')
-    number = len(metainfo.get('classes') or ())
-    return (number - len(flips), number) if flips else ()
+    return CachePlan(folder, dict(black_box), settings, images, built.metainfo)
 
 
 def _find_folder(root: Path, settings: dict) -> Path:
@@ -207,15 +204,19 @@ def make_cache(
 
 
 def _fill(plan: CachePlan, jobs: int | None, imports: dict | None) -> None:
-    todo = plan.missing()
-    if not todo:
+    faults = plan.faults()
+    if not faults:
         return
+    unfit = sum(fault != MISSING for fault in faults.values())
+    what = f'missing, {unfit} of them cut short or older than their image'
     print(
-        f'{plan.folder}: {len(todo)} of {len(plan.images)} predictions of the '
-        f'black box {plan.settings["config"]} are missing; predicting them '
-        'once, on the images as they lie on disk.',
+        f'{plan.folder}: {len(faults)} of {len(plan.images)} predictions of '
+        f'the black box {plan.settings["config"]} are '
+        f'{what if unfit else MISSING}; predicting them once, on the images '
+        'as they lie on disk.',
         flush=True,
     )
+    todo = {target: plan.images[target] for target in faults}
     report = predict_all(plan, todo, jobs, imports)
     size = sum(target.stat().st_size for target in plan.images)
     width, height = plan.settings['scale']

@@ -16,9 +16,12 @@ from mmseg.registry import MODELS
 from ..datasets.black_box_cache import SETTINGS, decode, encode
 from ..datasets.image_files import read_image
 from ..models.black_boxes.full_image import resize_probs
+from ..structures import check_predicted
 from ..utils.errors import UserError
 from ..utils.files import write_file, write_json
 from ..utils.progress import track
+
+MOST_CLASSES = 256  # ids of 8 bits
 
 
 class Loss(NamedTuple):
@@ -67,6 +70,9 @@ class Worker:
         data = encode(probs, self.form)
         stored = decode(data, self.form, len(probs))
         write_file(target, data)
+        seen = os.stat(path).st_mtime_ns
+        if seen > target.stat().st_mtime_ns:
+            os.utime(target, ns=(seen, seen))  # a clock that is ahead
         error = np.abs(stored - probs)
         return Loss(float(error.max()), float(error.mean()))
 
@@ -96,7 +102,14 @@ def predict_all(
     alone = 'cuda:0' if gpus and jobs == 1 else 'cpu'
     first = Worker.start(*arguments, alone)
     classes = first.black_box.num_classes
-    _check_classes(plan, classes)
+    check_predicted(
+        classes, plan.metainfo, f'the black box {settings["config"]}'
+    )
+    if classes > MOST_CLASSES:
+        raise UserError(
+            f'the black box predicts {classes} classes; a cache keeps '
+            f'{MOST_CLASSES}.'
+        )
     write_json(plan.folder / SETTINGS, {**settings, 'num_classes': classes})
     if jobs == 1:
         alone_results = (first.write(*item) for item in todo.items())
@@ -110,20 +123,6 @@ def predict_all(
     ) as pool:
         results = pool.imap_unordered(_write, todo.items())
         return _sum_up(track(results, 'predictions', len(todo)))
-
-
-def _check_classes(plan: Any, classes: int) -> None:
-    if plan.class_counts and classes not in plan.class_counts:
-        raise UserError(
-            f'the black box {plan.settings["config"]} predicts {classes} '
-            'classes, but the data set has '
-            f'{" or, with twins, ".join(map(str, plan.class_counts))}: take a '
-            'model that was trained for its classes.'
-        )
-    if classes > 256:
-        raise UserError(
-            f'the black box predicts {classes} classes; a cache keeps 256.'
-        )
 
 
 _worker: Worker | None = None  # one per process of the pool

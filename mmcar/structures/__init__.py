@@ -1,6 +1,12 @@
 """What is known of an image: labels, class flips, how it was resized."""
 
-from .class_flips import ClassFlip, ClassFlips, add_twins, class_flips_of
+from .class_flips import (
+    ClassFlip,
+    ClassFlips,
+    add_twins,
+    check_predicted,
+    class_flips_of,
+)
 from .geometry import is_resized, to_input, to_original
 from .labels import label_distribution
 from .sample_keys import (
@@ -15,6 +21,7 @@ __all__ = [
     'ClassFlips',
     'KeyOwners',
     'add_twins',
+    'check_predicted',
     'class_flips_of',
     'is_resized',
     'label_distribution',

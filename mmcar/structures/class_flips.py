@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ..utils.errors import UserError
+from .colours import distant_colours
 
 KEY = 'class_flips'
 """Where a data set's metainfo and a data sample keep the table."""
@@ -145,24 +146,28 @@ def class_flips_of(data_sample: Mapping) -> ClassFlips:
     return ClassFlips.parse(data_sample.get(KEY))
 
 
-def distant_colours(
-    palette: Sequence[Sequence[int]], number: int
-) -> list[list[int]]:
-    """Colours that lie far from those of a palette and from each other.
+def check_predicted(number: int, metainfo: Mapping | None, name: str) -> None:
+    """Refuse predictions for other classes than those of a data set.
+
+    Only classes that flip need to be the same in both; else, what predicts
+    may have classes of its own.
 
     Args:
-        palette: RGB colours in use. Black, white and the grey of unlabelled
-            pixels are, too.
-        number: How many to find.
+        number: Of classes that are predicted.
+        metainfo: Of the data set.
+        name: What predicts them.
+
+    Raises:
+        UserError: Naming it, and the numbers that fit.
     """
-    steps = np.arange(0, 256, 51)
-    candidates = np.stack(np.meshgrid(steps, steps, steps), -1).reshape(-1, 3)
-    taken = np.array([*palette, *([v] * 3 for v in (0, 128, 255))])
-    for _ in range(number):
-        offsets = candidates[:, None] - taken[None]
-        distance = np.square(offsets).sum(-1).min(1)
-        taken = np.vstack([taken, candidates[distance.argmax()]])
-    return taken[len(taken) - number :].tolist() if number else []
+    meta = metainfo or {}
+    flips, classes = meta.get(KEY), len(meta.get('classes') or ())
+    if flips and number not in (classes - len(flips), classes):
+        raise UserError(
+            f'{name} predicts {number} classes, but the data set has '
+            f'{classes - len(flips)} or, with twins, {classes}: take a model '
+            'that was trained for its classes.'
+        )
 
 
 def add_twins(metainfo: Mapping, table: Mapping[str, float]) -> dict:

@@ -1,9 +1,16 @@
 """Small files of known loss."""
 
+import os
+
 import numpy as np
 import pytest
 
-from mmcar.datasets.black_box_cache import cache_file, decode, encode
+from mmcar.datasets.black_box_cache import (
+    cache_fault,
+    cache_file,
+    decode,
+    encode,
+)
 
 
 def random_probs(concentration, classes=19, size=(8, 9)):
@@ -67,3 +74,30 @@ def test_files_are_named_by_the_key(tmp_path):
 def test_files_of_other_classes_are_refused(form):
     with pytest.raises((ValueError, IndexError)):
         decode(encode(random_probs(1.0), form), form, 3)
+
+
+@pytest.mark.parametrize('form', ['labels', 'top4', 'probs'])
+def test_files_that_were_cut_anywhere(tmp_path, form):
+    image = tmp_path / 'image.png'
+    image.touch()
+    path = cache_file(tmp_path, 'a.png', form)
+    assert cache_fault(path, str(image)) == 'missing'
+    data = encode(random_probs(1.0), form)
+    for end in range(len(data)):
+        path.write_bytes(data[:end])
+        assert cache_fault(path, str(image)) == 'cut short', end
+    path.write_bytes(data)
+    assert cache_fault(path, str(image)) is None
+
+
+def test_files_older_than_their_image(tmp_path):
+    path, image = cache_file(tmp_path, 'a.png', 'top4'), tmp_path / 'image.png'
+    path.write_bytes(encode(random_probs(1.0), 'top4'))
+    image.touch()
+    os.utime(path, (10, 10))
+    os.utime(image, (10, 10))
+    assert cache_fault(path, str(image)) is None
+    os.utime(image, (11, 11))
+    assert cache_fault(path, str(image)) == 'older than its image'
+    image.unlink()  # whoever reads it says so
+    assert cache_fault(path, str(image)) is None

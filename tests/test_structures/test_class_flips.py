@@ -6,7 +6,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmcar.structures import ClassFlips, add_twins, class_flips_of
+from mmcar.structures import (
+    ClassFlips,
+    add_twins,
+    check_predicted,
+    class_flips_of,
+)
+from mmcar.utils.errors import UserError
 
 FLIPS = ((1, 6, 8 / 17), (2, 7, 0.25), (4, 5, 1.0))
 
@@ -159,3 +165,14 @@ def test_twins_get_names_colours_and_the_next_ids():
     assert result['palette'][:3] == meta['palette']
     assert result['palette'][3:] == [[0, 0, 255], [255, 0, 0]]
     ClassFlips.parse(result['class_flips'], 5)
+
+
+def test_predictions_for_other_classes():
+    meta = dict(classes=['a', 'b', 'c', 'a2'], class_flips=[(0, 3, 0.5)])
+    for number in (3, 4):  # without and with twins
+        check_predicted(number, meta, 'B')
+    for number in (2, 5):
+        with pytest.raises(UserError, match=rf'B predicts {number}.*3 or.*4:'):
+            check_predicted(number, meta, 'B')
+    for other in (None, {}, dict(classes=['a', 'b'], class_flips=())):
+        check_predicted(7, other, 'B')  # a task of its own

@@ -1,6 +1,8 @@
 """B sees images as they lie on disk, once, and training reads it."""
 
 import json
+import os
+import re
 import sys
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from mmcar.engine.black_box_cache import plan_caches, prepare_caches
 from mmcar.models.black_boxes.full_image import resize_probs
 from mmcar.utils.errors import MissingFileError, UserError
 
+from ..test_datasets.samples import truncate
 from .cityscapes_project import (
     SCALE,
     SIZE,
@@ -104,6 +107,46 @@ def test_it_goes_on_after_an_interruption(streets, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize('form', ['labels', 'probs'])
+def test_damaged_and_stale_predictions_are_made_anew(
+    streets, monkeypatch, capsys, form
+):
+    root, stock = streets
+    prepare_caches(small_card(root, stock, form))
+    whole = files_below(root)
+    cut, stale, kept = whole
+    before = kept.stat().st_mtime_ns
+    truncate(cut)
+    (plan,) = plan_caches(small_card(root, stock, form))
+    image = Path(plan.images[stale])
+    image.write_bytes(Path(plan.images[kept]).read_bytes())
+    later = stale.stat().st_mtime + 3600  # its clock is ahead of ours
+    os.utime(image, (later, later))
+    config = root / 'card.py'
+    cfg = small_card(root, stock, form)
+    cfg.dump(config)
+    check = load_script('analysis_tools/check_dataset.py').main
+    assert check([str(config)]) == 1
+    said = capsys.readouterr().out
+    assert re.search(rf'{cut}\n +cut short', said)
+    assert re.search(rf'{stale}\n +older than its image', said)
+    assert '2 files with problems' in said and str(kept) not in said
+    run_tool(monkeypatch, 'cache_black_box.py', cfg, root)
+    said = capsys.readouterr().out
+    assert '2 of 3 predictions' in said and '2 of them' in said
+    assert files_below(root) == {**whole, stale: whole[kept]}
+    assert kept.stat().st_mtime_ns == before
+    prepare_caches(small_card(root, stock, form))
+    assert not capsys.readouterr().out
+    assert check([str(config)]) == 0
+
+
+# As stated in docs/cityscapes24.md: half a step of each of the other classes;
+# a fifth class that is as probable as the first four.
+STEPS = 18 / 510
+LOSS = {'labels': 0, 'probs': STEPS, 'top4': STEPS + (1 - 1 / 15) / 5}
+
+
+@pytest.mark.parametrize('form', LOSS)
 def test_cached_and_live_agree(streets, form):
     root, stock = streets
     cfg = small_card(root, stock, form)
@@ -119,12 +162,11 @@ def test_cached_and_live_agree(streets, form):
     black_box.segmentor.predict = monkey
     found = black_box(live['inputs'], live['data_samples'])
     assert found.shape == expected.shape == (1, 19, 12, 24)
+    assert (found - expected).abs().max() <= LOSS[form]
     if form == 'labels':
-        assert torch.equal(found, expected)
         assert found.unique().tolist() == [0, 1]
     else:
         assert expected.std() > 0.01
-        assert (found - expected).abs().max() < 0.02
     sample = model.eval().test_step(batch_of(cfg, 'test'))[0]
     assert sample.pred_samples.data.shape == (2, *SIZE)
     assert sample.black_box_sem_seg.data.shape == (1, *SIZE)
@@ -246,17 +288,35 @@ def test_missing_copies_are_told_before_predicting(streets):
     assert not files_below(root)
 
 
-def test_classes_that_do_not_fit(streets, monkeypatch, tmp_path):
+@pytest.fixture
+def misfit(streets, monkeypatch, tmp_path):
+    """Folder of the data, and config of a model for other classes."""
     root, _ = streets
-    monkeypatch.setitem(
-        write_black_box.__globals__['BLACK_BOX']['decode_head'],
-        'num_classes',
-        7,
-    )
-    other = write_black_box(tmp_path, root, seed=2)
+    head = write_black_box.__globals__['BLACK_BOX']['decode_head']
+    monkeypatch.setitem(head, 'num_classes', 7)
+    return root, write_black_box(tmp_path, root, seed=2)
+
+
+def test_classes_that_do_not_fit(misfit):
+    root, other = misfit
     with pytest.raises(UserError, match=r'predicts 7 classes.*19 or, with'):
         prepare_caches(small_card(root, other))
     assert not files_below(root)
+
+
+@pytest.mark.parametrize('score', ['black-box-mIoU', 'GED'])
+def test_classes_that_do_not_fit_live(misfit, monkeypatch, score):
+    root, other = misfit
+    cfg = small_card(root, other)
+    arguments = ['--live', '--eval', score]
+    if score == 'GED':
+        weights = root / 'whole.pth'
+        torch.save(MODELS.build(cfg.model).state_dict(), weights)
+        arguments.insert(0, str(weights))
+    words = r'card\.py.*decode_head\.black_box predicts 7 classes.*19 or, with'
+    with pytest.raises(UserError, match=words):
+        run_tool(monkeypatch, 'test.py', cfg, root, *arguments)
+    assert not (root / 'work_dir/test_scores.json').exists()
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from mmseg.registry import METRICS
 
+from ...structures import check_predicted
 from ...utils.errors import UserError
 from .fields import image_name, labels_of
 from .iou_metric import FiniteIoUMetric
@@ -36,6 +37,7 @@ class BlackBoxIoUMetric(FiniteIoUMetric):
                 'black-box-mIoU needs a model with a black box'
             )
         probs = data_sample['black_box_probs']['data']
+        check_predicted(len(probs), self.dataset_meta, 'the black box')
         classes = (self.dataset_meta or {}).get('classes', ())
         if classes and len(probs) > len(classes):
             raise UserError(

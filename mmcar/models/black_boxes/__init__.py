@@ -1,7 +1,7 @@
 """Black boxes B: where the predictions that F refines come from."""
 
-from .base import BaseBlackBox
+from .base import BaseBlackBox, check_black_boxes
 from .cached import CachedBlackBox
 from .live import BlackBox
 
-__all__ = ['BaseBlackBox', 'BlackBox', 'CachedBlackBox']
+__all__ = ['BaseBlackBox', 'BlackBox', 'CachedBlackBox', 'check_black_boxes']

@@ -1,14 +1,15 @@
 """What every black box B shares."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 import torch.nn.functional as F
 from mmengine.model import BaseModule
 from mmseg.structures import SegDataSample
-from torch import Tensor
+from torch import Tensor, nn
 
+from ...structures import check_predicted
 from ...utils.errors import UserError
 from ..data_preprocessor import InputNorm
 
@@ -94,6 +95,18 @@ def prior_of(
 ) -> Tensor | None:
     """B's probabilities (B, K_b, H, W); None where there is no black box."""
     return None if black_box is None else black_box(image, data_samples)
+
+
+def check_black_boxes(model: nn.Module, metainfo: Mapping | None) -> None:
+    """Refuse black boxes for other classes than those of a data set.
+
+    Args:
+        model: With black boxes anywhere in it, or none.
+        metainfo: Of the data set, see :func:`check_predicted`.
+    """
+    for path, module in model.named_modules():
+        if isinstance(module, BaseBlackBox):
+            check_predicted(module.num_classes, metainfo, f'model.{path}')
 
 
 def decisions(probs: Tensor) -> Tensor:

@@ -1,0 +1,46 @@
+"""Colours of classes that are told apart, and that of unlabelled pixels."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+UNLABELLED = (208, 208, 208)
+"""A grey that is far from the colours of all our data sets."""
+COARSE, FINE = 51, 17  # steps of each channel: 216 colours, or 4096
+MANY = 150
+
+
+def extended(colours: Sequence[Sequence[int]], number: int) -> np.ndarray:
+    """A palette (K, 3) uint8 of some colours, and others where it is longer.
+
+    Args:
+        colours: The first of its RGB colours.
+        number: Of classes K.
+    """
+    more = max(number - len(colours), 0)
+    others = distant_colours([*colours, UNLABELLED], more)
+    return np.array([*colours[:number], *others], np.uint8)
+
+
+def distant_colours(
+    palette: Sequence[Sequence[int]], number: int
+) -> list[list[int]]:
+    """Colours that lie far from those of a palette and from each other.
+
+    Args:
+        palette: RGB colours in use. Black, white and a middle grey are, too.
+        number: How many to find, at most 4000.
+    """
+    steps = np.arange(0, 256, COARSE if number <= MANY else FINE)
+    candidates = np.stack(np.meshgrid(steps, steps, steps), -1).reshape(-1, 3)
+    taken = np.array([*palette, *([v] * 3 for v in (0, 128, 255))])
+
+    def distance(colours: np.ndarray) -> np.ndarray:
+        return np.square(candidates[:, None] - colours).sum(-1).min(1)
+
+    nearest, found = distance(taken), []
+    for _ in range(number):
+        best = candidates[nearest.argmax()]
+        nearest = np.minimum(nearest, distance(best[None]))
+        found.append(best.tolist())
+    return found

@@ -1,0 +1,64 @@
+"""Colours that are told apart."""
+
+import numpy as np
+import pytest
+from mmengine.config import Config
+from mmseg.registry import DATASETS
+
+import mmcar.datasets
+from mmcar.structures.colours import UNLABELLED, distant_colours, extended
+from mmcar.visualization.overlays import overlay_palette
+from mmcar.visualization.sample_grid import default_palette
+from tests.test_tools.project import ROOT
+
+
+def gaps(palette, others):
+    offsets = np.array(palette, float)[:, None] - np.array(others, float)
+    return np.linalg.norm(offsets, axis=-1)
+
+
+def palettes():
+    """Those of our data sets, of our configs, and those without a data set."""
+    for name in mmcar.datasets.__all__:
+        metainfo = getattr(DATASETS.get(name), 'METAINFO', {})
+        if 'palette' in metainfo:
+            yield name, metainfo['palette']
+    for path in sorted(ROOT.glob('**/_base_/datasets/*.py')):
+        if '.venv' in path.parts:
+            continue
+        cfg = Config.fromfile(path)
+        for key in ('train_dataloader', 'test_dataloader'):
+            dataset = (cfg.get(key) or {}).get('dataset', {})
+            metainfo = dataset.get('metainfo') or {}
+            if 'palette' in metainfo:
+                yield f'{path.stem} {key}', metainfo['palette']
+    for number in (2, 3, 10, 40, 100):
+        yield f'default {number}', default_palette(number)
+        yield f'overlay {number}', overlay_palette(number)
+
+
+def test_unlabelled_pixels_look_like_no_class():
+    found = dict(palettes())
+    assert {'CamVidFlipsDataset', 'Cityscapes24Dataset'} <= found.keys()
+    assert len(found) > 12
+    for name, palette in found.items():
+        assert gaps(palette, [UNLABELLED]).min() > 30, name
+
+
+@pytest.mark.parametrize('number', [0, 1, 30, 150, 151, 400])
+def test_distant_colours(number):
+    own = [[0, 255, 0], [255, 0, 255]]
+    found = distant_colours(own, number)
+    assert len(found) == number
+    used = [*own, [0] * 3, [128] * 3, [255] * 3, *found]
+    distance = gaps(used, used)
+    np.fill_diagonal(distance, np.inf)
+    assert distance.min() > (40 if number < 151 else 16)
+
+
+def test_palettes_are_extended_or_cut():
+    own = [[1, 2, 3], [4, 5, 6]]
+    assert extended(own, 1).tolist() == own[:1]
+    longer = extended(own, 5)
+    assert longer.dtype == np.uint8 and longer[:2].tolist() == own
+    assert len({*map(tuple, longer.tolist())}) == 5
