@@ -17,7 +17,7 @@ from ..utils.background import BackgroundWriter
 from ..utils.errors import UserError
 from ..utils.files import inside
 from .files import encode_figure, encode_labels
-from .sample_grid import SampleRow, draw_sample_grid
+from .sample_grid import SampleRow, dataset_palette, draw_sample_grid
 
 Files = dict[str, Callable[[], bytes]]
 """What makes each file's content, by its name below a folder."""
@@ -116,9 +116,8 @@ class PredictionHook(Hook):
     ) -> None:
         """Hand the files of a batch to the writer."""
         dataset = runner.test_loop.dataloader.dataset
-        palette = (dataset.metainfo or {}).get('palette')
         for inputs, sample in zip(data_batch['inputs'], outputs, strict=True):
-            files = self.files(inputs, sample, palette)
+            files = self.files(inputs, sample, dataset.metainfo)
             self.writer.submit(
                 {
                     inside(self.out_dir, name): content
@@ -132,14 +131,14 @@ class PredictionHook(Hook):
 
     @abstractmethod
     def files(
-        self, inputs: object, sample: SegDataSample, palette: Sequence | None
+        self, inputs: object, sample: SegDataSample, metainfo: Mapping | None
     ) -> Files:
         """The files of an image.
 
         Args:
             inputs: What the model was given, see `input_image`.
             sample: What it predicted.
-            palette: Colours (K, 3) of the data set, RGB.
+            metainfo: Of the data set.
 
         Returns:
             For each name below the folder, what makes its content. It is
@@ -162,11 +161,11 @@ class DrawSamplesHook(PredictionHook):
         self.num_samples = num_samples
 
     def files(
-        self, inputs: object, sample: SegDataSample, palette: Sequence | None
+        self, inputs: object, sample: SegDataSample, metainfo: Mapping | None
     ) -> Files:
         """The figure of an image."""
         row = prediction_row(inputs, sample)
-        colours = np.array(palette, np.uint8) if palette else None
+        colours = dataset_palette(metainfo, len(row.probs))
 
         def draw() -> bytes:
             figure = draw_sample_grid(
@@ -188,7 +187,7 @@ class SaveSamplesHook(PredictionHook):
     """
 
     def files(
-        self, inputs: object, sample: SegDataSample, palette: Sequence | None
+        self, inputs: object, sample: SegDataSample, metainfo: Mapping | None
     ) -> Files:
         """The maps of an image."""
         name = output_name(sample)

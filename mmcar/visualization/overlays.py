@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 
+from ..structures.colours import extended
 from ..utils.errors import UserError
 from .sample_grid import colour_labels
 
@@ -25,7 +26,7 @@ MIN_SIDE = 384  # smaller images are enlarged, so that outlines are seen
 def overlay_palette(
     num_classes: int, palette: Sequence[Sequence[int]] | None = None
 ) -> np.ndarray:
-    """Colours (K, 3) uint8 that are seen on an image.
+    """Distinct colours (K, 3) uint8 that are seen on an image.
 
     Args:
         num_classes: Number of classes K.
@@ -36,10 +37,7 @@ def overlay_palette(
         return np.array(palette, np.uint8)
     if num_classes <= 2:
         return np.array([GROUND, DISTINCT[0]], np.uint8)
-    colours = [DISTINCT[k % len(DISTINCT)] for k in range(num_classes)]
-    # Each further round of the same colours is darker than the one before.
-    fade = 0.62 ** (np.arange(num_classes) // len(DISTINCT))
-    return (np.array(colours) * fade[:, None]).round().astype(np.uint8)
+    return extended(DISTINCT, num_classes)
 
 
 def enlarge(picture: np.ndarray, factor: int) -> np.ndarray:

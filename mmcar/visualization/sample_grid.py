@@ -7,10 +7,11 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
+from ..structures.colours import UNLABELLED, extended
 from ..utils.errors import UserError
 
 CELL = 1.25  # inches
-IGNORED = (128, 128, 128)
+GREYS = (14, 15)  # of tab20; too close to unlabelled pixels
 
 
 @dataclass
@@ -34,11 +35,9 @@ def default_palette(num_classes: int) -> np.ndarray:
     """Colours (K, 3) uint8: black and white, or distinct ones if K > 2."""
     if num_classes <= 2:
         return np.array([[0, 0, 0], [255, 255, 255]], np.uint8)
-    ids = np.arange(num_classes)
-    colours = colormaps['tab20'](ids % 20)[:, :3]
-    # Each further round of the same colours is darker than the one before.
-    colours *= (0.8 ** (ids // 20))[:, None]
-    return (255 * colours).astype(np.uint8)
+    ids = [i for i in range(20) if i not in GREYS]
+    colours = (255 * colormaps['tab20'](ids)[:, :3]).astype(int)
+    return extended(colours.tolist(), num_classes)
 
 
 def dataset_palette(metainfo: Mapping | None, num_classes: int) -> np.ndarray:
@@ -60,9 +59,9 @@ def colour_labels(
 ) -> np.ndarray:
     """Turn class ids (H, W) into colours (H, W, 3) uint8; ignored is grey."""
     table = np.empty((max(256, len(palette)), 3), np.uint8)
-    table[:] = IGNORED
+    table[:] = UNLABELLED
     table[: len(palette)] = palette
-    table[ignore_index] = IGNORED
+    table[ignore_index] = UNLABELLED
     return table[label_map]
 
 

@@ -4,12 +4,14 @@ import cv2
 import numpy as np
 import pytest
 import torch
+from matplotlib.figure import Figure
 from mmengine.structures import PixelData
 from mmseg.registry import HOOKS
 from mmseg.structures import SegDataSample
 from PIL import Image
 
 from mmcar.utils.errors import UserError
+from mmcar.visualization import hooks
 from mmcar.visualization.hooks import input_image, output_name
 
 
@@ -28,8 +30,8 @@ def predicted(stochastic=True, key=None):
     return sample
 
 
-def run_hook(hook, sample):
-    dataset = SimpleNamespace(metainfo=dict(classes=('a', 'b')))
+def run_hook(hook, sample, **metainfo):
+    dataset = SimpleNamespace(metainfo=dict(classes=('a', 'b'), **metainfo))
     loop = SimpleNamespace(dataloader=SimpleNamespace(dataset=dataset))
     image = torch.randint(256, (3, 3, 4), dtype=torch.uint8)
     runner = SimpleNamespace(test_loop=loop)
@@ -55,6 +57,21 @@ def test_draw_samples_of_any_model(tmp_path):
     ours = Image.open(tmp_path / 'val' / 'ours.png')
     stock = Image.open(tmp_path / 'val' / 'stock.png')
     assert ours.width > stock.width
+
+
+@pytest.mark.parametrize('number', [1, 2, 3])
+def test_colours_of_the_data_set_if_it_has_all(tmp_path, monkeypatch, number):
+    drawn = []
+
+    def draw(rows, palette, **_):
+        drawn.append(palette.tolist())
+        return Figure((1, 1))
+
+    monkeypatch.setattr(hooks, 'draw_sample_grid', draw)
+    hook = HOOKS.build(dict(type='DrawSamplesHook', out_dir=str(tmp_path)))
+    palette = [[9, 0, k] for k in range(number)]
+    run_hook(hook, predicted(key='val/x'), palette=palette)
+    assert drawn == [palette if number == 2 else [[0] * 3, [255] * 3]]
 
 
 def test_output_name():

@@ -50,5 +50,7 @@ def test_palettes():
     assert overlays.overlay_palette(2, [[0] * 3, [255] * 3])[1].tolist() == [
         *(230, 159, 0)
     ]
-    assert len({*map(tuple, overlays.overlay_palette(24).tolist())}) == 24
+    for number in (24, 150, 300):
+        palette = overlays.overlay_palette(number).tolist()
+        assert len({*map(tuple, palette)}) == number
     assert len(overlays.overlay_palette(5, own)) == 5

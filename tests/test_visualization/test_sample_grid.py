@@ -58,7 +58,7 @@ def test_colours():
     coloured = grid.colour_labels(np.array([[0, 1], [2, 255]]), palette)
     assert coloured.tolist() == [
         [[0, 0, 0], [10, 20, 30]],
-        [[200, 0, 0], [128, 128, 128]],
+        [[200, 0, 0], [208, 208, 208]],
     ]
     half = np.array([[[0.5]], [[0.5]], [[0]]])
     assert grid.colour_mean(half, palette).tolist() == [[[5, 10, 15]]]
@@ -71,3 +71,18 @@ def test_entropy(classes):
     certain[1] = 1
     assert grid.normalised_entropy(uniform) == pytest.approx(1)
     assert grid.normalised_entropy(certain) == 0
+
+
+@pytest.mark.parametrize('number', [3, 20, 60, 150, 300])
+def test_default_colours_are_distinct(number):
+    palette = grid.default_palette(number)
+    assert palette.shape == (number, 3) and palette.dtype == np.uint8
+    assert len({*map(tuple, palette.tolist())}) == number
+
+
+def test_a_palette_counts_if_it_has_every_class():
+    meta = dict(palette=[[1, 2, 3], [4, 5, 6], [7, 8, 9]])
+    assert grid.dataset_palette(meta, 3).tolist() == meta['palette']
+    for other in (None, {}, dict(palette=None), meta):
+        found = grid.dataset_palette(other, 4)
+        assert (found == grid.default_palette(4)).all()

@@ -19,7 +19,7 @@ function meanColours(maps, pixels, palette, opacity) {
   const binary = palette.length === 2;
   for (const map of maps) {
     for (let i = 0; i < pixels; i += 1) {
-      const [red, green, blue] = palette[map[i]] || [128, 128, 128];
+      const [red, green, blue] = palette[map[i]] || UNLABELLED;
       colours[4 * i] += red;
       colours[4 * i + 1] += green;
       colours[4 * i + 2] += blue;

@@ -1,6 +1,7 @@
 // Maps as colours and lines on a canvas.
 
 const ANNOTATOR = '#56b4e9', SAMPLE = '#e69f00', MEDIAN = '#f0e442', BAND = '#0072b2', OUTLIER = '#d55e00';
+const UNLABELLED = [208, 208, 208];
 
 function canvasOf(width, height) {
   const canvas = document.createElement('canvas');
@@ -20,7 +21,7 @@ function labelColours(image, map, palette, opacity) {
   const colours = new Uint8ClampedArray(4 * image.pixels);
   const binary = palette.length === 2;
   for (let i = 0; i < image.pixels; i += 1) {
-    const colour = palette[map[i]] || [128, 128, 128];
+    const colour = palette[map[i]] || UNLABELLED;
     colours.set(colour, 4 * i);
     colours[4 * i + 3] = binary && map[i] === 0 ? 0 : 255 * opacity;
   }
