@@ -161,7 +161,24 @@ def load_config(args: argparse.Namespace) -> Config:
     Returns:
         The config, with work dir and launcher set.
     """
-    path = args.config
+    cfg = read_config(args.config, args.cfg_options)
+    os.environ.setdefault('LOCAL_RANK', str(args.local_rank))
+    cfg.launcher = args.launcher
+    default = cfg.get('work_dir') or f'work_dirs/{Path(args.config).stem}'
+    cfg.work_dir = args.work_dir or default
+    return cfg
+
+
+def read_config(path: str, options: dict | None = None) -> Config:
+    """Read a config file for a tool that neither trains nor tests.
+
+    Args:
+        path: The file, or ``'mmcar::...'`` for one that comes with mmcar.
+        options: Keys to override, as ``--cfg-options`` gives them.
+
+    Raises:
+        UserError: There is no such file, or it cannot be read.
+    """
     if '::' not in path and not Path(path).is_file():
         raise UserError(f'There is no config file {path}.')
     try:
@@ -172,16 +189,12 @@ def load_config(args: argparse.Namespace) -> Config:
             f'{path} cannot be read as a config: {where}{describe(error)}'
         ) from error
     try:
-        cfg.merge_from_dict(args.cfg_options or {})
+        cfg.merge_from_dict(options or {})
     except Exception as error:
         raise UserError(
             f'--cfg-options do not fit {path}: {describe(error)}'
         ) from error
-    check_options(cfg, args.cfg_options or {}, TOP_LEVEL)
-    os.environ.setdefault('LOCAL_RANK', str(args.local_rank))
-    cfg.launcher = args.launcher
-    default = cfg.get('work_dir') or f'work_dirs/{Path(path).stem}'
-    cfg.work_dir = args.work_dir or default
+    check_options(cfg, options or {}, TOP_LEVEL)
     return cfg
 
 

@@ -117,7 +117,7 @@ class NetworkwiseDistributedDataParallel(nn.Module):
 
     def train_step(
         self, data: Any, optim_wrapper: Mapping
-    ) -> dict[str, Tensor]:
+    ) -> dict[str, float]:
         """Train the networks whose optimisers are given."""
         log = self.module.train_step(data, optim_wrapper, self.learners)
         # Those that learn, and an F whose norms move while G learns.

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from textwrap import shorten
 from typing import Any
 
 import torch
@@ -9,6 +10,8 @@ from mmengine.logging import print_log
 from torch import nn
 
 from ..utils.errors import UserError
+
+LONGEST = 200  # letters of the reason for which compiling failed
 
 
 class _CompiledOrEager:
@@ -35,9 +38,11 @@ class _CompiledOrEager:
             return self.current(*args, **kwargs)
         except Exception as error:
             # A mistake in the model itself comes up again in the eager call.
+            # The compiler's own words may take pages.
+            reason = shorten(f'{type(error).__name__}: {error}', LONGEST)
             print_log(
                 f'torch.compile of {self.label} failed, going on without it: '
-                f'{type(error).__name__}: {error}',
+                f'{reason}',
                 logger='current',
                 level=logging.WARNING,
             )

@@ -15,6 +15,9 @@ from torch import Tensor
 # and few classes compete within it.
 TILE = 128
 
+# Pixels of the rows worked on where all classes compete.
+BLOCK = 2**15
+
 Tile = tuple[slice, slice]
 """Rows and columns of a part of an image."""
 
@@ -41,6 +44,14 @@ def tiles(size: tuple[int, int], side: int = TILE) -> Iterator[Tile]:
                 slice(top, min(top + side, height)),
                 slice(left, min(left + side, width)),
             )
+
+
+def row_blocks(size: tuple[int, int]) -> Iterator[slice]:
+    """Rows that cover an image, so many at a time as the cache holds."""
+    height, width = size
+    step = max(BLOCK // width, 1)
+    for top in range(0, height, step):
+        yield slice(top, min(top + step, height))
 
 
 def running_argmax(
@@ -88,9 +99,11 @@ def class_argmax(scores: Tensor) -> Tensor:
         return scores.argmax(dim=1).to(dtype)
     labels = torch.empty((batch, height, width), dtype=dtype)
     for values, own in zip(as_array(scores), labels.numpy(), strict=True):
-        for rows, columns in tiles((height, width)):
-            maps = np.ascontiguousarray(values[:, rows, columns])
-            running_argmax(maps, range(classes), own[rows, columns])
+        for rows in row_blocks((height, width)):
+            maps = values[:, rows]
+            if maps.strides[-1] != maps.itemsize:  # channels last
+                maps = np.ascontiguousarray(maps)
+            running_argmax(maps, range(classes), own[rows])
     return labels
 
 
@@ -120,10 +133,10 @@ def class_counts(labels: Tensor, num_classes: int) -> Tensor:
         return counts.scatter_add_(0, labels.long(), ones)
     counts = torch.empty(num_classes, height, width)
     sum_dtype = np.uint8 if number < 256 else np.int64
-    for rows, columns in tiles((height, width)):
-        part = np.ascontiguousarray(as_array(labels)[:, rows, columns])
+    for rows in row_blocks((height, width)):
+        part = as_array(labels)[:, rows]
         found = np.empty(part.shape, np.uint8)
         for index, own in enumerate(counts.numpy()):
             np.equal(part, index, out=found.view(bool))
-            own[rows, columns] = found.sum(0, dtype=sum_dtype)
+            own[rows] = found.sum(0, dtype=sum_dtype)
     return counts

@@ -12,3 +12,7 @@ class UserError(ValueError):
 
 class MissingFileError(UserError, FileNotFoundError):
     """A file or folder that is named somewhere does not exist."""
+
+
+class NonFiniteError(UserError):
+    """Values that must be finite are NaN or infinite."""

@@ -8,23 +8,51 @@ from mmengine.dist import all_reduce
 from mmengine.logging import MessageHub, print_log
 from torch import Tensor
 
-from .errors import UserError
+from .errors import NonFiniteError, UserError
 
 POLICIES = ('raise', 'skip')
 MAX_SKIPPED = 50  # updates in a row: then it is no accident
 
 
-class NonFiniteLossError(UserError, RuntimeError):
+class NonFiniteLossError(NonFiniteError, RuntimeError):
     """A loss became NaN or infinite, on this or on another process."""
 
 
-def check_finite(
-    losses: Mapping[str, Tensor], policy: str = 'raise', network: str = ''
-) -> bool:
-    """Say whether all losses are finite; all processes agree on it.
+def look_at(
+    checked: Mapping[str, Tensor], logged: Mapping[str, Tensor]
+) -> tuple[dict[str, bool], dict[str, float]]:
+    """Bring all that is looked at in an update to the CPU, at once.
+
+    A GPU waits for every look, hence there is one.
 
     Args:
-        losses: Losses of one update by name, or what else must be finite.
+        checked: What must be finite, of any shape.
+        logged: Values with one element each.
+
+    Returns:
+        Whether each is finite, on all processes, and the values.
+    """
+    finite = torch.stack(
+        [tensor.detach().isfinite().all() for tensor in checked.values()]
+    ).float()
+    all_reduce(finite, op='min')
+    values = [v.detach().reshape(1).to(finite.device) for v in logged.values()]
+    seen = torch.cat([finite, *values]).tolist()
+    flags = [flag == 1 for flag in seen[: len(checked)]]
+    return (
+        dict(zip(checked, flags, strict=True)),
+        dict(zip(logged, seen[len(checked) :], strict=True)),
+    )
+
+
+def check_finite(
+    finite: Mapping[str, bool], policy: str = 'raise', network: str = ''
+) -> bool:
+    """Say whether all losses are finite.
+
+    Args:
+        finite: Whether each loss of an update is, and what else must be, by
+            name; the same on all processes.
         policy: ``'raise'`` stops training, ``'skip'`` asks the caller to
             leave this update out; the number of updates left out is logged
             and kept in the message hub as ``skipped_updates``; training
@@ -41,18 +69,13 @@ def check_finite(
     """
     if policy not in POLICIES:
         raise UserError(f'nonfinite={policy!r}; expected one of {POLICIES}.')
-    finite = torch.stack(
-        [loss.detach().isfinite().all() for loss in losses.values()]
-    ).float()
-    all_reduce(finite, op='min')
     hub = MessageHub.get_current_instance()
     row = f'{network}_skipped_in_a_row'
-    if finite.min() == 1:
+    bad = [name for name, fine in finite.items() if not fine]
+    if not bad:
         if policy == 'skip':
             hub.update_info(row, 0)
         return True
-    flags = dict(zip(losses, finite.tolist(), strict=True))
-    bad = [name for name, flag in flags.items() if flag != 1]
     iteration = hub.runtime_info.get('iter', 0) + 1
     what = f'{", ".join(bad)} not finite at iteration {iteration}'
     if policy == 'raise':

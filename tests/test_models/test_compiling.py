@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from mmcar.models import GumbelSampler, RefinementUNet
+from mmcar.models import GumbelSampler, RefinementUNet, compiling
 from mmcar.models.compiling import compile_decoder, compile_networks
 from tests.toys import toy_batch, toy_config, toy_model, toy_optims
 
@@ -37,7 +37,9 @@ def fake_compile(calls, fail=False):
         def compiled(*args):
             calls.append(function.__name__)
             if fail:
-                raise RuntimeError('no compiler here')
+                raise RuntimeError(
+                    'no compiler here\n\nbecause: ' + 'x ' * 999
+                )
             return function(*args)
 
         return compiled
@@ -46,8 +48,11 @@ def fake_compile(calls, fail=False):
 
 
 @pytest.mark.parametrize('fail', [False, True])
-def test_compiles_or_goes_on_without(monkeypatch, capsys, fail):
-    calls = []
+def test_compiles_or_goes_on_without(monkeypatch, fail):
+    calls, lines = [], []
+    monkeypatch.setattr(
+        compiling, 'print_log', lambda line, **_: lines.append(line)
+    )
     monkeypatch.setattr(torch, 'compile', fake_compile(calls, fail))
     model = Model()
     keys = list(model.state_dict())
@@ -59,6 +64,10 @@ def test_compiles_or_goes_on_without(monkeypatch, capsys, fail):
         assert torch.equal(model.g(x), expected[1])
     assert list(model.state_dict()) == keys
     assert calls == ['forward', 'encode', 'decode'] * (1 if fail else 2)
+    assert len(lines) == (3 if fail else 0)
+    for line in lines:
+        assert 'RuntimeError: no compiler here because: x' in line
+        assert '\n' not in line and len(line) < 300
 
 
 def test_a_mistake_in_the_model_is_not_hidden(monkeypatch):

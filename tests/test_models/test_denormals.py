@@ -7,6 +7,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from mmcar.engine.hooks import NetworkEMAHook
+from tests.test_engine.runs import train
 from tests.toys import toy_batch, toy_config, toy_model, toy_optims
 
 
@@ -23,32 +25,60 @@ class DenormalCounter(TorchDispatchMode):
             return out  # holds nothing yet
         for tensor in tree_leaves(out):
             if isinstance(tensor, torch.Tensor) and tensor.is_floating_point():
-                tiny = torch.finfo(tensor.dtype).tiny
-                denormal = (tensor != 0) & (tensor.abs() < tiny)
-                self.found[str(func)] += int(denormal.sum())
+                self.found[str(func)] += denormals(tensor)
         return out
 
 
-def sharp_model(f_temperature):
-    """A recipe's model whose F is as sure as its temperature makes it."""
+RECIPE = dict(norm_cfg=None, dropout=0.0, gumbel={}, temperature=0.05)
+TUNED = dict(
+    type='TunedSampler',
+    net=dict(type='ConvCalibration', in_channels=3, channels=4),
+    net_temperature=0.02,
+    temperature=0.05,
+)
+
+
+def denormals(tensor):
+    """How many denormal numbers a tensor holds."""
+    tiny = torch.finfo(tensor.dtype).tiny
+    return int(((tensor != 0) & (tensor.abs() < tiny)).sum())
+
+
+def sharp_config(f_temperature, generator):
+    """Config of a model whose F is as sure as its temperature makes it."""
     head = toy_config()['decode_head']
     head['temperature'] = f_temperature
-    head['generator'].update(
-        norm_cfg=None, dropout=0.0, gumbel={}, temperature=0.05
-    )
-    model = toy_model(
-        decode_head=head,
-        loss_samples=[dict(type='CalibrationLoss'), dict(type='EnergyLoss')],
-    )
-    for parameter in model.decode_head.generator.logits.parameters():
-        torch.nn.init.normal_(parameter)  # not at its zero start
+    if generator == 'tuned':
+        head['generator'] = TUNED
+    elif generator == 'recipe':
+        head['generator'].update(RECIPE)
+    losses = [dict(type='CalibrationLoss'), dict(type='EnergyLoss')]
+    return toy_config(decode_head=head, loss_samples=losses)
+
+
+def sharp_model(f_temperature, generator):
+    """The model; its G is not at its zero start."""
+    model = toy_model(**sharp_config(f_temperature, generator))
+    if generator == 'recipe':
+        for parameter in model.decode_head.generator.logits.parameters():
+            torch.nn.init.normal_(parameter)
     return model
 
 
-@pytest.mark.parametrize('network', ['calibration', 'generator'])
+@pytest.mark.parametrize(
+    ('generator', 'networks'),
+    [
+        ('recipe', ['calibration']),
+        ('recipe', ['generator']),
+        ('recipe', ['generator', 'discriminator']),
+        ('paper', ['generator', 'discriminator']),
+        ('tuned', ['generator']),
+    ],
+    ids=['F', 'G', 'G and D', "the paper's G and D", 'TunedSampler'],
+)
 @pytest.mark.parametrize('f_temperature', [0.02, 0.005])
-def test_a_sharp_model_makes_no_denormals(network, f_temperature):
-    model = sharp_model(f_temperature)
+def test_a_sharp_model_makes_no_denormals(generator, networks, f_temperature):
+    model = sharp_model(f_temperature, generator)
     optims = toy_optims(model, lr=1e-4)
     batch = model.data_preprocessor(toy_batch(), True)
     logs = model.encode_decode(batch['inputs'], batch['data_samples'])
@@ -56,7 +86,33 @@ def test_a_sharp_model_makes_no_denormals(network, f_temperature):
     assert ((logs < -87.5) & (logs > -103)).any()
     model.train()
     with DenormalCounter() as counter:
-        model.train_step(toy_batch(), {network: optims[network]})
+        model.train_step(toy_batch(), {n: optims[n] for n in networks})
     # F's are dropped right behind the operation that makes them.
     dropped = {'aten._log_softmax_backward_data.default', 'aten.abs.default'}
     assert set(+counter.found) <= dropped
+
+
+@pytest.mark.parametrize('generator', ['recipe', 'paper'])
+def test_none_are_left_behind_by_phases(generator, tmp_path):
+    """Weights, their average, and what optimisers of all networks keep."""
+    phases = [
+        dict(iters=4, train=['calibration']),
+        dict(iters=8, train=['generator', 'discriminator']),
+    ]
+    runner = train(
+        tmp_path,
+        model=sharp_config(0.005, generator),
+        train_cfg=dict(type='AlternatingTrainLoop', phases=phases),
+        custom_hooks=[dict(type='NetworkEMAHook', momentum=0.1)],
+    )
+    (hook,) = (h for h in runner.hooks if isinstance(h, NetworkEMAHook))
+    kept = dict(runner.model.state_dict())
+    kept |= {f'average {key}': value for key, value in hook.average.items()}
+    for name, wrapper in runner.optim_wrapper.items():
+        for i, state in enumerate(wrapper.optimizer.state.values()):
+            kept |= {f'{name} {i} {key}': v for key, v in state.items()}
+    assert {'calibration 0 exp_avg', 'discriminator 0 exp_avg_sq'} <= set(kept)
+    found = {
+        key: denormals(v) for key, v in kept.items() if v.is_floating_point()
+    }
+    assert not any(found.values()), +Counter(found)

@@ -8,9 +8,14 @@ from mmcar.utils.finite import (
     MAX_SKIPPED,
     NonFiniteLossError,
     check_finite,
+    look_at,
 )
 
 GOOD = dict(loss_a=torch.tensor(1.0), loss_b=torch.tensor(2.0))
+
+
+def check(losses, *options):
+    return check_finite(look_at(losses, {})[0], *options)
 
 
 @pytest.fixture
@@ -21,9 +26,21 @@ def hub():
     return hub
 
 
+def test_one_look_sees_flags_and_values(hub):
+    losses = GOOD | dict(loss_c=torch.tensor([1.0, float('nan')]))
+    logged = dict(
+        loss_a=torch.tensor(0.1, requires_grad=True),
+        exact=torch.tensor([0.1], dtype=torch.float64),
+        half=torch.tensor(0.1, dtype=torch.bfloat16),
+    )
+    finite, values = look_at(losses, logged)
+    assert finite == dict(loss_a=True, loss_b=True, loss_c=False)
+    assert values == {key: value.item() for key, value in logged.items()}
+
+
 def test_finite_losses_pass(hub):
-    assert check_finite(GOOD)
-    assert check_finite(GOOD, 'skip')
+    assert check(GOOD)
+    assert check(GOOD, 'skip')
     assert 'skipped_updates' not in hub.runtime_info
 
 
@@ -32,7 +49,7 @@ def test_raise_names_iteration_loss_and_checkpoint(hub, value):
     hub.update_info('last_ckpt', 'runs/iter_40.pth')
     bad = GOOD | dict(loss_c=torch.tensor(value))
     with pytest.raises(NonFiniteLossError) as error:
-        check_finite(bad)
+        check(bad)
     text = str(error.value)
     assert 'loss_c not finite at iteration 42' in text
     assert 'loss_a' not in text
@@ -41,34 +58,34 @@ def test_raise_names_iteration_loss_and_checkpoint(hub, value):
 
 def test_raise_before_the_first_checkpoint(hub):
     with pytest.raises(NonFiniteLossError, match='none yet'):
-        check_finite(dict(loss=torch.tensor(float('nan'))))
+        check(dict(loss=torch.tensor(float('nan'))))
 
 
 def test_skip_counts(hub, caplog):
     bad = dict(loss=torch.tensor([1.0, float('nan')]))
     with caplog.at_level(logging.WARNING):
-        assert not check_finite(bad, 'skip')
-        assert not check_finite(bad, 'skip')
+        assert not check(bad, 'skip')
+        assert not check(bad, 'skip')
     assert hub.get_info('skipped_updates') == 2
 
 
 def test_many_in_a_row_stop_though_another_network_learns(hub):
     bad = dict(loss=torch.tensor(float('nan')))
     for _ in range(MAX_SKIPPED - 1):
-        assert check_finite(GOOD, 'skip', 'calibration')
-        assert not check_finite(bad, 'skip', 'generator')
+        assert check(GOOD, 'skip', 'calibration')
+        assert not check(bad, 'skip', 'generator')
     with pytest.raises(NonFiniteLossError, match=f'{MAX_SKIPPED}th update'):
-        check_finite(bad, 'skip', 'generator')
+        check(bad, 'skip', 'generator')
 
 
 def test_a_good_one_begins_a_new_row(hub):
     bad = dict(loss=torch.tensor(float('nan')))
     for _ in range(3):
         for _ in range(MAX_SKIPPED - 1):
-            assert not check_finite(bad, 'skip', 'generator')
-        assert check_finite(GOOD, 'skip', 'generator')
+            assert not check(bad, 'skip', 'generator')
+        assert check(GOOD, 'skip', 'generator')
 
 
 def test_unknown_policy(hub):
     with pytest.raises(ValueError, match="nonfinite='ignore'"):
-        check_finite(GOOD, 'ignore')
+        check(GOOD, 'ignore')

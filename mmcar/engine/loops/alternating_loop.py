@@ -9,9 +9,10 @@ from mmengine.dist import all_gather, all_reduce, broadcast_object_list
 from mmengine.optim import OptimWrapper, OptimWrapperDict
 from mmengine.runner import IterBasedTrainLoop, Runner
 from mmseg.registry import LOOPS
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 
+from ...models.segmentors.updating import norm_statistics
 from ...utils.errors import UserError
 from ..distributed import unwrap_model
 from ..resumable_data import ResumableDataLoader, resumable_config
@@ -90,6 +91,7 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         """
         runner = self.runner
         self._check_ranks()
+        _check_statistics(unwrap_model(runner.model).networks())
         check_optimizers(
             runner.optim_wrapper,
             self.schedule,
@@ -112,7 +114,9 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
             # iteration: none of them knows its scores.
             self._validate()
         while self._iter < self._max_iters and not self.stop_training:
-            runner.model.train()
+            # Only after a validation, or a hook: it walks through all parts.
+            if not unwrap_model(runner.model).training:
+                runner.model.train()
             self.run_iter(next(self.dataloader_iterator))
             if self._validates_now():
                 self._validate()
@@ -192,11 +196,11 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         for key in [k for k in scalars if k.startswith('train/loss')]:
             del scalars[key]
 
-    def _remember_accuracy(self, outputs: Mapping[str, Tensor]) -> None:
+    def _remember_accuracy(self, outputs: Mapping[str, float]) -> None:
         """Keep D's accuracy where checkpoints keep it; ranks must agree."""
         if self.max_discriminator_accuracy is None or 'd_acc' not in outputs:
             return
-        accuracy = torch.as_tensor(outputs['d_acc']).detach().clone()
+        accuracy = torch.tensor(outputs['d_acc'])
         all_reduce(accuracy, op='mean')
         self.runner.message_hub.update_info(ACCURACY, float(accuracy))
 
@@ -218,6 +222,17 @@ def _share(accuracy: float | None) -> float | None:
             'share from 0 to 1, not a percentage.'
         )
     return accuracy
+
+
+def _check_statistics(networks: Mapping[str, nn.Module]) -> None:
+    """Refuse what steps do not look at: statistics of networks that rest."""
+    for name, network in networks.items():
+        if not all(s.isfinite().all() for s in norm_statistics([network])):
+            raise UserError(
+                f'{name} has running statistics that are NaN or infinite: '
+                'its weights come from a training that went wrong; load '
+                'others.'
+            )
 
 
 def _check_wrapper(model: nn.Module) -> None:

@@ -1,7 +1,7 @@
 """How long a training will take whose iterations differ in cost."""
 
 from collections import Counter, deque
-from statistics import mean
+from statistics import fmean
 from typing import NamedTuple
 
 from .schedule import Schedule
@@ -70,10 +70,10 @@ class RemainingTime:
 
     def _cost(self, kind: Kind) -> float:
         if kind in self.measured:
-            return mean(self.measured[kind])
+            return fmean(self.measured[kind])
         known = {
-            phase: mean(
-                mean(costs)
+            phase: fmean(
+                fmean(costs)
                 for other, costs in self.measured.items()
                 if other.phase == phase
             )

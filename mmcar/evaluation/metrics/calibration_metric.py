@@ -1,6 +1,7 @@
 """Calibration of the predicted probabilities as a metric of MMEngine."""
 
 import math
+from collections.abc import Iterable
 
 import torch
 from mmseg.registry import METRICS
@@ -8,8 +9,14 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from ...structures import ClassFlips, class_flips_of
+from ...utils.class_argmax import gains_by_tiles, row_blocks
 from ...utils.errors import UserError
-from ..functional.calibration import CalibrationBins, observe, sum_scores
+from ..functional.calibration import (
+    CalibrationBins,
+    observe,
+    observe_also,
+    sum_scores,
+)
 from ..functional.offsets import (
     flip_observations,
     flip_offsets,
@@ -24,9 +31,6 @@ from .fields import (
     samples_of,
 )
 from .image_metric import ImageMetric
-
-BLOCK = 2**15
-"""Pixels whose probabilities a CPU works on at once."""
 
 
 def _sample_mean(data_sample: dict, num_classes: int) -> Tensor | None:
@@ -107,45 +111,58 @@ class CalibrationMetric(ImageMetric):
                 data_sample, self.ignore_index
             ),
         }
-        for source, p in probs.items():
-            result |= self._sums(source, p, labels, weights)
-            if flips:
-                where = None if source else mask
-                result[f'offsets{source}'] = flip_probability_sums(
-                    p if source else p.softmax(0),
-                    base,
-                    flips=flips,
-                    mask=where,
-                    ignore_index=self.ignore_index,
-                ).cpu()
+        result |= self._sums(probs, labels, weights)
+        for source, p in probs.items() if flips else ():
+            result[f'offsets{source}'] = flip_probability_sums(
+                p if source else p.softmax(0),
+                base,
+                flips=flips,
+                mask=None if source else mask,
+                ignore_index=self.ignore_index,
+            ).cpu()
         return result
 
     def _sums(
         self,
-        source: str,
-        probs: Tensor,
+        sources: dict[str, Tensor],
         labels: Tensor,
         weights: Tensor | None,
     ) -> dict[str, Tensor]:
-        """What is added up of F's logits or the sample mean (K, H, W).
+        """What is added up of F's logits and the sample mean (K, H, W).
 
         Rows that fit the cache together take half the time of the whole.
         """
-        bins = CalibrationBins(self.num_bins, self.ignore_index)
-        scores = torch.zeros(3, dtype=torch.float64)
-        height, width = probs.shape[1:]
-        step = max(BLOCK // width, 1) if probs.device.type == 'cpu' else height
-        for top in range(0, height, step):
-            rows = (..., slice(top, top + step), slice(None))
-            part = probs[rows]
-            if not source:
-                # a log-probability is its own logit: plain ones work as well
-                part = part.softmax(0)
-            own = None if weights is None else weights[rows]
-            observed = observe(part, labels[rows], own, self.ignore_index)
-            bins.add(observed)
-            scores += torch.stack(sum_scores(observed)).cpu()
-        return {f'bins{source}': bins.sums, f'scores{source}': scores}
+        bins = {
+            source: CalibrationBins(self.num_bins, self.ignore_index)
+            for source in sources
+        }
+        scores = {
+            source: torch.zeros(3, dtype=torch.float64) for source in sources
+        }
+        logits = sources['']
+        blocks: Iterable[slice] = [slice(None)]
+        if gains_by_tiles(logits.device):
+            blocks = row_blocks((logits.shape[1], logits.shape[2]))
+        for rows in blocks:
+            observed = None
+            for source, maps in sources.items():
+                part = maps[:, rows]
+                if not source:
+                    # a log-probability is its own logit: plain ones work too
+                    part = part.softmax(0)
+                if observed is None:
+                    own = None if weights is None else weights[..., rows, :]
+                    observed = observe(
+                        part, labels[..., rows, :], own, self.ignore_index
+                    )
+                else:
+                    observed = observe_also(observed, part)
+                bins[source].add(observed)
+                scores[source] += torch.stack(sum_scores(observed)).cpu()
+        return {
+            **{f'bins{source}': own.sums for source, own in bins.items()},
+            **{f'scores{source}': own for source, own in scores.items()},
+        }
 
     def compute_metrics(self, results: list[dict]) -> dict[str, float]:
         """Add up the images' sums and turn them into scores."""

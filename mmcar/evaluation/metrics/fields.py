@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor
 
-from ...utils.errors import UserError
+from ...utils.errors import NonFiniteError, UserError
 
 PREDICTED = ('seg_logits', 'sample_probs')
 _SHARED = 'shared_by_metrics'
@@ -98,7 +98,7 @@ def refuse_nonfinite(data_sample: dict) -> None:
     def check() -> None:
         for key in PREDICTED:
             if key in data_sample and not _decides(data_sample[key]['data']):
-                raise UserError(
+                raise NonFiniteError(
                     f"{image_name(data_sample)}: '{key}' holds NaN or "
                     'infinite values, which have no class to score. Look at '
                     'the image for such values, and at the training log for '

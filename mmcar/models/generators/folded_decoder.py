@@ -38,15 +38,19 @@ class FoldedBlock(NamedTuple):
     shift: Tensor
 
 
-def can_fold(blocks: Iterable[Any]) -> bool:
-    """Whether up blocks are linear but for their noise, as they are now."""
+def may_fold(blocks: Iterable[Any]) -> bool:
+    """Whether up blocks that can be folded may be; asked for every chunk."""
     if torch.is_grad_enabled() or torch.is_autocast_enabled('cpu'):
         return False
     if torch.compiler.is_compiling() or torch.jit.is_tracing():
         return False  # compilers fuse the plain decoder by themselves
-    return all(
-        not block.training
-        and block.up.weight.device.type == 'cpu'
+    return not any(block.training for block in blocks)
+
+
+def can_fold(blocks: Iterable[Any]) -> bool:
+    """Whether up blocks are linear but for their noise, as they are now."""
+    return may_fold(blocks) and all(
+        block.up.weight.device.type == 'cpu'
         and _affine(block.norm, 1) is not None
         for block in blocks
     )

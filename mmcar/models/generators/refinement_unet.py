@@ -18,10 +18,12 @@ from ..memory_format import fast_layout
 from .base import BaseGenerator
 from .folded_decoder import (
     MIN_FEATURES,
+    FoldedBlock,
     FoldedDecoder,
     can_fold,
     fits,
     fold_skip,
+    may_fold,
     run_block,
 )
 from .unet_blocks import SLOPE, UpBlock, down_block
@@ -36,7 +38,8 @@ class UNetFeatures(NamedTuple):
         skips: Contributions of the skip connections to the other up blocks.
         mean: Mean (B, d) of the latent code, if there is one.
         logvar: Log-variance (B, d) of the latent code, if there is one.
-        folded: At test, what the folded up blocks add for every sample.
+        folded: At test, the folded up blocks but the first, each with what
+            its skip connection adds to every sample.
     """
 
     log_probs: Tensor
@@ -44,7 +47,7 @@ class UNetFeatures(NamedTuple):
     skips: list[Tensor]
     mean: Tensor | None = None
     logvar: Tensor | None = None
-    folded: list[Tensor] | None = None
+    folded: list[tuple[FoldedBlock, Tensor]] | None = None
 
 
 @MODELS.register_module()
@@ -153,7 +156,7 @@ class RefinementUNet(BaseGenerator):
             gumbel = self.gumbel(z[..., :own], log_probs.shape[-2:])
             z = z[..., own:]
         z = self._latent(features, z)
-        if features.folded is not None and can_fold(self.up):
+        if features.folded is not None and may_fold(self.up):
             logits = self._decode_folded(features, z)
         else:
             x = self.up[0].modulate(features.base[None], z)
@@ -201,7 +204,7 @@ class RefinementUNet(BaseGenerator):
         ):
             return features
         folded = [
-            fold_skip(block, linear, skip)
+            (linear, fold_skip(block, linear, skip))
             for block, linear, skip in zip(
                 blocks, self._folded.blocks(blocks), skips, strict=True
             )
@@ -217,14 +220,13 @@ class RefinementUNet(BaseGenerator):
         height, width = features.log_probs.shape[-2:]
         logits = z.new_empty(*z.shape[:2], self.num_classes, height, width)
         to_classes = self.logits.weight.flatten(1)  # (K, C)
-        linears = self._folded.blocks(self.up[1:])
         for index, noise in enumerate(z.flatten(0, 1)):
             s, b = divmod(index, z.shape[1])
             x = self.up[0].modulate(
                 features.base[None, b : b + 1], noise[None, None]
             )
-            for block, linear, skip in zip(
-                self.up[1:], linears, features.folded, strict=True
+            for block, (linear, skip) in zip(
+                self.up[1:], features.folded, strict=True
             ):
                 scale, shift = block.film(noise).chunk(2)
                 scale = scale + block.scale_offset

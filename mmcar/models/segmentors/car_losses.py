@@ -1,6 +1,6 @@
 """What F, G and D learn from: one function per network."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -63,7 +63,7 @@ def generator_losses(
     batch.fake = kept[0][0].detach()
     samples = SampleBatch(
         mean=sum(sums) / number,
-        samples=torch.cat(kept) if keep else None,
+        samples=_joined(kept) if keep else None,
         fake_logits=torch.cat(logits).float(),
         log_probs=log_probs,
         label=batch.label,
@@ -122,6 +122,11 @@ def _fixed_log_probs(model: 'CARSegmentor', batch: CARBatch) -> Tensor | None:
                 batch.image, batch.data_samples
             )
     return batch.log_probs
+
+
+def _joined(chunks: Sequence[Tensor]) -> Tensor:
+    """All samples; a single chunk of them is not copied."""
+    return chunks[0] if len(chunks) == 1 else torch.cat(chunks)
 
 
 def _noise(model: 'CARSegmentor', batch: CARBatch, number: int) -> Tensor:

@@ -1,6 +1,7 @@
 """From drawn samples to the fields of a data sample."""
 
 import math
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -11,11 +12,37 @@ from mmseg.structures import SegDataSample
 from torch import Tensor
 
 from ...structures import is_resized, to_original
-from ...utils.class_argmax import class_argmax, class_counts, label_dtype
+from ...utils.class_argmax import (
+    class_argmax,
+    class_counts,
+    gains_by_tiles,
+    label_dtype,
+)
 from ...utils.support_points import representative
 
 SMALLEST = torch.finfo(torch.float32).tiny
 """Probabilities below have no finite logarithm once they are rounded."""
+
+
+def is_whole(maps: Tensor) -> bool:
+    """Whether maps share their memory with nothing else.
+
+    A part of a batch that is kept or saved takes all of the batch with it.
+    """
+    return maps.untyped_storage().nbytes() == maps.nbytes
+
+
+def bounded_logs(log_probs: Tensor) -> Tensor:
+    """Log-probabilities, none below that of `SMALLEST`.
+
+    They are not copied where that can be told without a wait for the device,
+    and never written to: they may belong to the model.
+    """
+    least = math.log(SMALLEST)
+    looked = is_whole(log_probs) and gains_by_tiles(log_probs.device)
+    if looked and bool(log_probs.amin() >= least):
+        return log_probs
+    return log_probs.clamp_min(least)
 
 
 class SampleMaps:
@@ -83,7 +110,9 @@ class SampleMaps:
             number: How many samples to keep, S. If more were drawn, it is
                 those that stand for all best; the mean is that of all.
         """
-        maps = torch.cat(self.maps)
+        maps = self.maps[0]
+        if len(self.maps) > 1 or not is_whole(maps):
+            maps = torch.cat(self.maps)
         total = self.total
         if total is None:
             total = class_counts(maps, self.num_classes)
@@ -135,7 +164,7 @@ def attach_predictions(
             # What is blended are probabilities.
             logits = restore(logits.exp()).clamp_min_(SMALLEST).log_()
         else:
-            logits = restore(logits).clamp_min(math.log(SMALLEST))
+            logits = bounded_logs(restore(logits))
         sample.set_data(
             dict(
                 pred_sem_seg=PixelData(data=class_argmax(logits).long()),
@@ -190,6 +219,13 @@ def draw_samples(
     return drawn
 
 
+def cache_bytes() -> int:
+    """Second-level cache of a core; 2 MiB where the system does not tell."""
+    name = 'SC_LEVEL2_CACHE_SIZE'
+    size = os.sysconf(name) if name in os.sysconf_names else 0
+    return size if size > 0 else 2**21
+
+
 def automatic_chunk(model: Any, inputs: Tensor, num_samples: int) -> int:
     """Samples to draw at once where the config leaves it open.
 
@@ -198,7 +234,7 @@ def automatic_chunk(model: Any, inputs: Tensor, num_samples: int) -> int:
     """
     if model.one_hot:
         return num_samples
-    budget = 2**21 if inputs.device.type == 'cpu' else 2**28  # bytes
+    budget = cache_bytes() if inputs.device.type == 'cpu' else 2**28
     batch, _, height, width = inputs.shape
     sample = 4 * batch * model.num_classes * height * width
     return min(max(budget // sample, 1), num_samples)

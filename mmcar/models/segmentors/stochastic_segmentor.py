@@ -217,7 +217,7 @@ class StochasticSegmentor(BaseSegmentor):
         data: dict,
         optim_wrapper: Mapping[str, OptimWrapper],
         learners: Mapping[str, Callable] | None = None,
-    ) -> dict[str, Tensor]:
+    ) -> dict[str, float]:
         """Update each network for which there is an optimiser.
 
         Args:

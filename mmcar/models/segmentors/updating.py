@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 
 from ...utils.errors import UserError
-from ...utils.finite import check_finite
+from ...utils.finite import check_finite, look_at
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def update_networks(
     batch: Any,
     optims: Mapping[str, OptimWrapper],
     learners: Mapping[str, Callable],
-) -> dict[str, Tensor]:
+) -> dict[str, float]:
     """Update the networks that have an optimiser, in the model's order.
 
     Args:
@@ -46,7 +46,7 @@ def update_networks(
     Returns:
         What is logged.
     """
-    log: dict[str, Any] = {}
+    log: dict[str, float] = {}
     networks = model.networks()
     for name, network in networks.items():
         if name not in optims:
@@ -68,19 +68,18 @@ def update_networks(
                     'add one, e.g. to model.loss_samples for a generator, or '
                     'take it out of train_cfg.phases.'
                 )
-            finite = check_finite(
-                losses | joint_statistics(networks.values()),
-                model.nonfinite,
-                name,
-            )
-            if finite:
+            moving = [n for n in networks.values() if n.training]
+            checked = losses | joint_statistics(moving)
+            finite, seen = look_at(checked, values)
+            good = check_finite(finite, model.nonfinite, name)
+            if good:
                 optims[name].update_params(sum(losses.values()))
             else:
                 statistics.restore()
                 leave_out(optims[name])
-        log.update({key: value.detach() for key, value in values.items()})
+        log |= seen
         if model.nonfinite == 'skip':
-            log['skipped'] = log.get('skipped', 0.0) + float(not finite)
+            log['skipped'] = log.get('skipped', 0.0) + float(not good)
     return log
 
 

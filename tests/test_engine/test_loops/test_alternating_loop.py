@@ -2,6 +2,7 @@ import copy
 
 import pytest
 import torch
+from mmengine.hooks import Hook
 from torch import nn
 
 from mmcar.engine import Schedule
@@ -22,6 +23,14 @@ from tests.test_engine.runs import (
 from tests.toys import toy_config, toy_model
 
 RECORD = [dict(type='RecordHook')]
+
+SHORT = dict(
+    type='AlternatingTrainLoop',
+    phases=[
+        dict(iters=2, train=['calibration']),
+        dict(iters=2, train=['generator', 'discriminator']),
+    ],
+)
 
 
 def only(name, **optim):
@@ -254,6 +263,45 @@ def test_refuses_before_training(tmp_path, name):
     assert not visits.exists()
 
 
+def test_a_hook_that_leaves_eval_mode_does_not_change_training(tmp_path):
+    class Evaluates(Hook):
+        def after_train_iter(self, runner, *args, **kwargs):
+            runner.model.eval()
+
+    finals = []
+    for name, hooks in (('plain', ()), ('evaluated', (Evaluates(),))):
+        runner = build_runner(tmp_path / name, train_cfg=SHORT)
+        for hook in hooks:
+            runner.register_hook(hook)
+        model = runner.train()
+        assert model.training == (not hooks)
+        finals.append(model.state_dict())
+    for key, value in finals[0].items():
+        assert torch.equal(value, finals[1][key]), key
+
+
+@pytest.mark.parametrize('value', [float('nan'), float('inf')])
+def test_refuses_bad_statistics_of_a_network_that_rests(tmp_path, value):
+    runner = build_runner(
+        tmp_path,
+        train_cfg=dict(
+            type='AlternatingTrainLoop',
+            phases=[dict(iters=2, train=['generator', 'discriminator'])],
+        ),
+        optim_wrapper=dict(
+            constructor='NetworkOptimWrapperConstructor',
+            generator=dict(optimizer=ADAM),
+            discriminator=dict(optimizer=ADAM),
+        ),
+        param_scheduler=None,
+    )
+    for module in runner.model.decode_head.calibration.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.running_var[0] = value
+    with pytest.raises(UserError, match='calibration has running statistics'):
+        runner.train()
+
+
 def test_refuses_one_wrapper_around_everything(tmp_path):
     runner = build_runner(tmp_path, model=toy_config())
     runner.model = nn.DataParallel(toy_model())
@@ -262,16 +310,7 @@ def test_refuses_one_wrapper_around_everything(tmp_path):
 
 
 def test_losses_of_an_earlier_phase_leave_the_log(tmp_path):
-    runner = train(
-        tmp_path,
-        train_cfg=dict(
-            type='AlternatingTrainLoop',
-            phases=[
-                dict(iters=2, train=['calibration']),
-                dict(iters=2, train=['generator', 'discriminator']),
-            ],
-        ),
-    )
+    runner = train(tmp_path, train_cfg=SHORT)
     logged = set(runner.message_hub.log_scalars)
     assert 'train/loss_cal' in logged and 'train/loss_disc' in logged
     assert 'train/loss_ce' not in logged

@@ -34,6 +34,15 @@ def test_calibration_of_probabilities_and_sample_mean():
     assert not any(key.startswith('offset') for key in got)
 
 
+def test_a_sample_mean_of_other_classes_is_refused():
+    (one,) = [image(0, annotators=1)]
+    probs = one.sample_probs.data
+    one.sample_probs.data = torch.cat([probs, torch.zeros_like(probs[:1])])
+    run = evaluator({'type': 'CalibrationMetric'})
+    with pytest.raises(ValueError, match='probabilities of one shape'):
+        run.process([one])
+
+
 def test_calibration_of_flips_and_offsets():
     images = [image(i, 4, 1, flips=FLIPS) for i in range(3)]
     black_box = torch.zeros(2, 5, 7)

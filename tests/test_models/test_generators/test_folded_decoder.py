@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from mmcar.models import LatentUNet, RefinementUNet
-from mmcar.models.generators import refinement_unet
+from mmcar.models.generators import folded_decoder, refinement_unet
 
 
 def _generator(cls=RefinementUNet, **kwargs):
@@ -93,6 +93,31 @@ def test_what_does_not_fold(change, size, kwargs, monkeypatch):
     image, log_probs, _ = _inputs(generator, size)
     with torch.no_grad():
         assert generator.encode(image, log_probs).folded is None
+
+
+def test_a_chunk_asks_neither_for_weights_nor_for_statistics(monkeypatch):
+    monkeypatch.setattr(refinement_unet, 'MIN_FEATURES', 0)
+    generator = _generator()
+    image, log_probs, z = _inputs(generator)
+    with torch.no_grad():
+        features = generator.encode(image, log_probs)
+        whole = generator.decode(features, z)
+        for name in ('_affine', 'fold'):
+            monkeypatch.delattr(folded_decoder, name)
+        monkeypatch.delattr(folded_decoder.FoldedDecoder, 'blocks')
+        parts = [generator.decode(features, one) for one in z.split(1)]
+    assert torch.equal(torch.cat(parts), whole)
+
+
+def test_folded_features_pass_gradients_to_the_weights(monkeypatch):
+    monkeypatch.setattr(refinement_unet, 'MIN_FEATURES', 0)
+    generator = _generator()
+    image, log_probs, z = _inputs(generator)
+    with torch.no_grad():
+        features = generator.encode(image, log_probs)
+    assert features.folded is not None
+    generator.decode(features, z).square().sum().backward()
+    assert generator.up[1].conv.weight.grad.abs().sum() > 0
 
 
 def test_gradients_pass_in_eval_mode(monkeypatch):

@@ -65,6 +65,31 @@ def test_f_while_g_learns(moving):
     assert not all(map(torch.equal, weights, f.parameters()))
 
 
+@pytest.mark.parametrize('chunk', [None, 2])
+def test_losses_see_all_samples_and_one_chunk_is_not_copied(chunk):
+    head = toy_config()['decode_head']
+    head['generator'].update(norm_cfg=None, dropout=0.0)
+    model = toy_model(
+        decode_head=head,
+        loss_samples=dict(type='EnergyLoss'),
+        train_cfg=dict(num_samples=4, samples_per_chunk=chunk),
+    )
+    drawn, seen = [], []
+    sample = model.decode_head.generator.sample
+    compute = model.loss_samples.forward
+
+    def draw(*args):
+        drawn.append(sample(*args))
+        return drawn[-1]
+
+    model.decode_head.generator.sample = draw
+    model.loss_samples.forward = lambda b: seen.append(b) or compute(b)
+    batch = model.data_preprocessor(toy_batch(), True)
+    model.losses('generator', model.train_batch(*batch.values(), seed=(0,)))
+    assert torch.equal(seen[0].samples, torch.cat(drawn))
+    assert (seen[0].samples is drawn[0]) == (chunk is None)
+
+
 @pytest.mark.parametrize(
     'change, message',
     [

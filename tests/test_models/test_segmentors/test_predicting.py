@@ -1,8 +1,11 @@
 """What a prediction puts into a data sample."""
 
+import math
+
 import pytest
 import torch
 
+from mmcar.models.segmentors.predicting import SMALLEST
 from mmcar.structures import to_original
 from mmcar.utils.errors import UserError
 from mmcar.utils.support_points import representative
@@ -87,6 +90,35 @@ def test_one_hot_samples_are_those_of_resized_probabilities(ori_shape):
         assert torch.equal(labels, resized.argmax(1))
         assert len(labels.unique()) > 2
         torch.testing.assert_close(sample.sample_probs.data, resized.mean(0))
+
+
+def one_hot_model():
+    """A training-free model, whose label maps come in one chunk."""
+    head = toy_config()['decode_head']
+    head['generator'] = dict(type='GumbelSampler')
+    return toy_model(decode_head=head, discriminator=None).eval()
+
+
+@pytest.mark.parametrize('least', [-80.0, -200.0, -torch.inf])
+def test_log_probabilities_of_the_model_are_not_written_to(least):
+    model = one_hot_model()
+    given = torch.zeros(1, 2, 16, 16).log_softmax(1)
+    given[:, 1, :3] = least
+    before = given.clone()
+    model.decode_head.calibrate = lambda *args, **kwargs: given
+    (sample,) = model.predict(torch.zeros(1, 3, 16, 16))
+    assert torch.equal(given, before)
+    logits = sample.seg_logits.data
+    assert torch.equal(logits, before[0].clamp_min(math.log(SMALLEST)))
+    copied = logits.data_ptr() != given.data_ptr()
+    assert copied == (least < -88)
+
+
+def test_a_prediction_does_not_hold_those_of_the_batch():
+    for sample in one_hot_model().test_step(toy_batch()):
+        for key in ('seg_logits', 'pred_samples', 'sample_probs'):
+            data = sample.get(key).data
+            assert data.untyped_storage().nbytes() == data.nbytes, key
 
 
 def test_support_points_are_some_of_the_draws_that_stand_for_all():
