@@ -3,6 +3,7 @@
 import argparse
 import importlib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -36,9 +37,42 @@ def test_a_loop_stops_at_its_limit(benchmark):
     assert value != value and share < 1
 
 
+def test_versions_take_turns(benchmark, monkeypatch):
+    asked, seconds = [], iter([1.0, 9.0, 3.0, 4.0, 2.0, 5.0])
+
+    class Here:
+        """A pool that works in this process."""
+
+        def __init__(self, *args):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *args):
+            pass
+
+        def submit(self, call, *args):
+            return SimpleNamespace(result=lambda: call(*args))
+
+    def measure(case, version, limit):
+        asked.append(version)
+        row = dict(case=case, version=version, value=0.5, peak_mb=1.0)
+        return row | dict(seconds=next(seconds), share_of_pairs=1.0)
+
+    cases = dict(c=(None, 1, dict(ours=None, loop=None)))
+    monkeypatch.setattr(benchmark, 'CASES', cases)
+    monkeypatch.setattr(benchmark, 'ProcessPoolExecutor', Here)
+    monkeypatch.setattr(benchmark, 'measure', measure)
+    rows = benchmark.run(argparse.Namespace(loop_seconds=1, repeats=3))
+    assert asked == ['ours', 'loop'] * 3
+    assert [row['seconds'] for row in rows] == [2.0, 5.0]
+    assert rows[1]['times_ours'] == 2.5
+
+
 @pytest.mark.slow
 def test_ratios(benchmark):
-    rows = benchmark.run(argparse.Namespace(loop_seconds=10))
+    rows = benchmark.run(argparse.Namespace(loop_seconds=10, repeats=1))
     ratio = {(r['case'][:9], r['version']): r['times_ours'] for r in rows}
     assert ratio['LIDC 128x', 'loop (jaccard_score)'] > 1000  # 100 samples
     assert ratio['LIDC 128x', 'broadcast'] > 20

@@ -27,6 +27,8 @@ import torch
 from benchmark_bars import bar_rows
 from benchmark_timing import machine
 
+from mmcar.utils.commit import current_commit
+from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file, write_json
 
 SUBCOMMANDS = {
@@ -41,7 +43,15 @@ SUBCOMMANDS = {
     'test': benchmark_test,
     'training': benchmark_training,
 }
-REPEATED = ('baseline', 'sampling', 'scaling', 'test', 'training')
+REPEATED = (
+    'baseline',
+    'metrics',
+    'runs',
+    'sampling',
+    'scaling',
+    'test',
+    'training',
+)
 PAGE = Path(__file__).parents[2] / 'docs/benchmarks.md'
 
 
@@ -60,18 +70,18 @@ def table(rows: list[dict]) -> str:
     return '\n'.join(f'| {" | ".join(line)} |' for line in lines)
 
 
-def page(tables: dict[str, list[dict]]) -> str:
-    """The page of all tables."""
-    facts = ', '.join(f'{key} {value}' for key, value in machine().items())
+def page(
+    tables: dict[str, list[dict]], bars: list[dict], facts: dict[str, object]
+) -> str:
+    """The page of all tables and bars, and what figures depend on."""
+    known = ', '.join(f'{key} {value}' for key, value in facts.items())
     parts = [
         '# Benchmarks\n\nWritten by `tools/analysis_tools/benchmark.py all`. '
         'Seconds are processor seconds, medians of turns in which all '
-        'versions take part (metrics: one version after the other); '
-        '`times_ours` is the ratio to ours in the same run. Versions that '
-        'are not ours are plain implementations of our '
-        f'own of how others do it.\n\n{facts}.'
+        'versions take part; `times_ours` is the ratio to ours in the same '
+        'run. Versions that are not ours are plain implementations of our '
+        f'own of how others do it.\n\n{known}.'
     ]
-    bars = bar_rows(tables)
     if bars:
         met = sum(row['met'] == 'yes' for row in bars)
         parts.append(
@@ -129,18 +139,27 @@ def main() -> None:
     args = parse_args()
     if args.command != 'data':  # which trains as its users do
         torch.set_num_threads(1)
-    tables = {}
+    tables, bars = {}, []
+    found = machine()
     if args.command == 'all':
         for name in SUBCOMMANDS:
             if name != 'data' and (name != 'baseline' or args.baseline):
                 tables[name] = run_apart(name, args)
-        write_file(args.out, page(tables).encode())
+        bars = bar_rows(tables)
+        if args.baseline:
+            commit = current_commit(Path(args.baseline)) or 'not known'
+            found |= {"other checkout's commit": commit}
+        write_file(args.out, page(tables, bars, found).encode())
     else:
         print(args.command, flush=True)
         tables[args.command] = SUBCOMMANDS[args.command].run(args)
     if args.json:
-        write_json(args.json, dict(machine=machine(), tables=tables))
+        result = dict(machine=found, bars=bars, tables=tables)
+        write_json(args.json, result)
 
 
 if __name__ == '__main__':
-    main()
+    try:
+        main()  # not by run_tool, which changes how memory is freed
+    except UserError as error:
+        sys.exit(f'benchmark.py: error: {error}')

@@ -56,9 +56,40 @@ def beside_networks(case: str) -> Callable:
     )
 
 
-def two_ranks(tables: Tables) -> float:
+def beside_input(kind: str) -> Callable:
+    """Memory of a prediction, without label maps, as a part of its input."""
+
+    def measure(tables: Tables) -> float:
+        wanted = dict(case=f'training-free 1024x2048, 19 classes, {kind}')
+        peak, size, maps = (
+            pick(tables, 'memory', key, version='whole', **wanted)
+            for key in ('peak_mb', 'input_mb', 'maps_mb')
+        )
+        return (peak - maps) / size
+
+    return measure
+
+
+def more_samples(tables: Tables) -> float:
+    """Memory of a step of G with 20 samples over that with 4, in chunks."""
+    few, many = (
+        pick(
+            tables, 'memory', 'peak_mb', case='step of G', version=f'M = {m},'
+        )
+        for m in (4, 20)
+    )
+    return many / few
+
+
+def loop_share(name: str, phase: int) -> Callable:
+    """Share of a training that is neither networks nor data."""
+    case = f'training, {name}, phase {phase}'
+    return lambda t: pick(t, 'runs', 'rest', case=case)
+
+
+def two_ranks(case: str) -> Callable:
     """How many times as fast two ranks are as one."""
-    return 2 ** (1 - pick(tables, 'scaling', 'exponent', case='step of G'))
+    return lambda t: 2 ** (1 - pick(t, 'scaling', 'exponent', case=case))
 
 
 def other(case: str, value: str = 'times_ours') -> Callable:
@@ -75,14 +106,19 @@ CONVOLUTIONS = (
     'convolutions take four fifths of the time, at nine tenths of the rate '
     'of a large product of matrices; the compiler leaves them as they are'
 )
-COPIES = (
-    'convolutions and their backward passes take four fifths of a step in '
-    'both; the masks of dropout are the largest part of the rest, 6 %'
+PASSES = (
+    'convolutions and their backward passes take half of our step; the rest '
+    'are passes over features, of noise, dropout and norms, which are in both'
 )
 DENORMALS = (
     'denormal numbers cost nothing in products and convolutions on this '
     'processor (their rows below); what is left is the order in memory'
 )
+SMALL_STEPS = (
+    'steps of a tenth of a second: data samples are moved one by one, modules '
+    'walked through and hooks called as in large ones'
+)
+RESIZED = 'every class of every sample is resized, as much work as sampling'
 BARS = (
     Bar(
         'LIDC 128x128: over plain sampling',
@@ -141,6 +177,20 @@ BARS = (
         'a whole prediction, whose other parts are in both',
     ),
     Bar(
+        'LIDC, compile allowed: over the other checkout',
+        other('RefinementUNet, 128'),
+        3.5,
+        True,
+        CONVOLUTIONS,
+    ),
+    Bar(
+        'Cityscapes, compile allowed: over the other checkout',
+        other('RefinementUNet, 256'),
+        3.5,
+        True,
+        'a whole prediction, whose other parts are in both',
+    ),
+    Bar(
         'training-free 1024x2048: seconds',
         seconds('training-free', 'whole'),
         2.5,
@@ -149,8 +199,20 @@ BARS = (
     Bar('... as a part of a DeepLabV3 pass', of_forward_pass, 0.2, False),
     Bar(
         '... MB beside the input',
-        lambda t: pick(t, 'memory', 'peak_mb', version='ours'),
+        lambda t: pick(t, 'memory', 'peak_mb', version='whole'),
         512,
+        False,
+    ),
+    Bar(
+        '... without label maps, times the input',
+        beside_input('one'),
+        1.2,
+        False,
+    ),
+    Bar(
+        'fields: MB without label maps, times the input',
+        beside_input('fields'),
+        1.2,
         False,
     ),
     Bar(
@@ -170,7 +232,7 @@ BARS = (
         other('step of G, LIDC'),
         1.3,
         True,
-        COPIES,
+        PASSES,
     ),
     Bar(
         "step of G on the quickstart's F, over the other checkout",
@@ -180,17 +242,34 @@ BARS = (
         DENORMALS,
     ),
     Bar(
+        'memory of a step of G in chunks of 4, M = 20 over M = 4',
+        more_samples,
+        1.2,
+        False,
+    ),
+    Bar(
         'training of F, quickstart: share of loop and hooks',
-        lambda t: pick(t, 'runs', 'rest', case='training, quick'),
+        loop_share('quickstart/car_lidc-shapes.py', 1),
         0.05,
         False,
-        'steps of 0.2 s: MMEngine moves every data sample by itself',
+        SMALL_STEPS,
+    ),
+    Bar(
+        'training of G, quickstart: share of loop and hooks',
+        loop_share('quickstart/car_lidc-shapes.py', 2),
+        0.05,
+        False,
+        SMALL_STEPS,
+    ),
+    Bar(
+        'training of F, LIDC: share of loop and hooks',
+        loop_share('car/car_lidc.py', 1),
+        0.05,
+        False,
     ),
     Bar(
         'training of G, LIDC: share of loop and hooks',
-        lambda t: pick(
-            t, 'runs', 'rest', case='training, car/car_lidc.py, phase 2'
-        ),
+        loop_share('car/car_lidc.py', 2),
         0.05,
         False,
     ),
@@ -209,10 +288,17 @@ BARS = (
     ),
     Bar(
         'test, Cityscapes: share beside networks',
-        beside_networks('test, 256x512'),
+        beside_networks('test, 256x512, '),
         0.15,
         False,
         'without a black box, which would take longer than all of it',
+    ),
+    Bar(
+        'test, Cityscapes, images twice as large: share beside networks',
+        beside_networks('test, 256x512 of 512x1024'),
+        0.15,
+        False,
+        RESIZED,
     ),
     Bar(
         'exponent of samples, training-free: from 1',
@@ -239,13 +325,21 @@ BARS = (
         exponent('RefinementUNet, pixels'),
         0.1,
         False,
+        'features of 512x512 pixels take 33 MB: more than most caches hold',
     ),
     Bar(
         'two ranks over one',
-        two_ranks,
+        two_ranks('step of G'),
         1.7,
         True,
         'cores share memory and cache',
+    ),
+    Bar(
+        'two ranks over one, on the clock',
+        two_ranks('the same, on the clock'),
+        1.7,
+        True,
+        'ranks wait for each other, and for other work of the machine',
     ),
     Bar(
         'same pixels, LIDC',

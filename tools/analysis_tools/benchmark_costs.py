@@ -1,17 +1,16 @@
 """What the paper's two experiments cost on GPUs, counted, not run.
 
 Operations are counted by torch's flop counter on its ``meta`` device, for one
-image and scaled to the batch; activations are what the backward pass keeps;
-communication is what a rank sends to average gradients in a ring. Hours
-assume 40 % of 19.5 TFLOP/s, the float32 peak of one A100 without TF32; no
-GPU was there to measure on. The black box has predicted before. R1 is left
-out, as the counter cannot follow a gradient of a gradient: it adds about two
-steps of D to each of D's, a small part of the whole.
+image and scaled to the batch; activations are what the backward pass keeps
+beside weights; communication is what a rank sends to average gradients in a
+ring. Hours assume 40 % of 19.5 TFLOP/s, the float32 peak of one A100 without
+TF32; no GPU was there to measure on. The black box has predicted before. R1 is
+left out, as the counter cannot follow a gradient of a gradient: it adds about
+two steps of D to each of D's, a small part of the whole.
 """
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from mmseg.registry import MODELS
 from mmseg.structures import SegDataSample
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
+from training_memory import saved_bytes
 
 from mmcar.engine.loops.schedule import Schedule
 from mmcar.models.segmentors.updating import frozen
@@ -58,38 +58,26 @@ def one_image(model: Any) -> tuple[Tensor, list[SegDataSample]]:
     return torch.empty(1, 3, *CROP, device='meta'), [sample]
 
 
-@contextmanager
-def kept_tensors() -> Iterator[list[Tensor]]:
-    """Collect what a forward pass keeps for the backward pass."""
-    kept: dict[int, Tensor] = {}
-
-    def keep(tensor: Tensor) -> Tensor:
-        # Held, so that no storage gets the number of another.
-        kept[tensor.untyped_storage()._cdata] = tensor
-        return tensor
-
-    found: list[Tensor] = []
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda x: x):
-        yield found
-    found.extend(kept.values())
-
-
 def count_step(model: Any, names: tuple[str, ...]) -> tuple[float, float]:
     """Operations of a step of some networks, and bytes kept, of an image."""
     batch = model.train_batch(*one_image(model), (0, 0))
-    most = 0.0
+    known = (*model.parameters(), *model.buffers())
+    most = 0
+    losses: dict[str, Tensor] = {}
+
+    def compute(name: str) -> None:
+        losses.update(model.losses(name, batch))
+
     with FlopCounterMode(display=False) as counter:
         networks = model.networks()
         for name in names:
             networks[name].train()
             others = [n for other, n in networks.items() if other != name]
+            losses.clear()
             with frozen(others):
-                with kept_tensors() as kept:
-                    losses = model.losses(name, batch)
+                most = max(most, saved_bytes(partial(compute, name), known))
                 sum(v for k, v in losses.items() if 'loss' in k).backward()
-            sizes = [t.untyped_storage().nbytes() for t in kept]
-            most = max(most, float(sum(sizes)))
-    return float(counter.get_total_flops()), most
+    return float(counter.get_total_flops()), float(most)
 
 
 def phase_rows(case: str, path: Path) -> list[dict]:

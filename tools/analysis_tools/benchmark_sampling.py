@@ -145,7 +145,7 @@ class GivenProbabilities(StochasticSegmentor):
         return (self.sampler.noise_size,)
 
     def sample(self, state: Tensor, z: Tensor) -> Tensor:
-        """One-hot maps."""
+        """Probabilities."""
         return self.sampler.sample(state, z)
 
     def sample_labels(self, state: Tensor, z: Tensor) -> Tensor:
@@ -154,8 +154,8 @@ class GivenProbabilities(StochasticSegmentor):
 
     @property
     def one_hot(self) -> bool:
-        """Always."""
-        return True
+        """Whether samples are label maps."""
+        return self.sampler.one_hot
 
     def networks(self) -> dict:
         """None."""

@@ -13,6 +13,7 @@ import math
 import multiprocessing
 import os
 import tempfile
+import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -62,13 +63,22 @@ def score(samples: int, annotators: int, side: int) -> Callable[[], object]:
 
 def step_seconds(
     rank: int, ranks: int, steps: int, side: int, file: str
-) -> float:
-    """Median processor seconds of a rank's step of G."""
+) -> list[float]:
+    """Median seconds of a rank's step of G: processor's and clock's."""
     torch.set_num_threads(1)
     os.environ['GLOO_SOCKET_IFNAME'] = 'lo'
     dist.init_process_group(
         'gloo', init_method=f'file://{file}', rank=rank, world_size=ranks
     )
+    seconds = _timed_steps(steps, side)
+    # The network is gone by now: as the last owner of the group it would
+    # wait for a thread that waits for it.
+    dist.destroy_process_group()
+    return np.median(seconds, axis=0).tolist()
+
+
+def _timed_steps(steps: int, side: int) -> list[tuple[float, float]]:
+    """Seconds of steps of G under DDP: processor's and clock's."""
     torch.manual_seed(0)
     image, log_probs = inputs(2, (side, side))
     generator = RefinementUNet(2, norm_cfg=None)
@@ -79,14 +89,16 @@ def step_seconds(
     def step() -> None:
         network(image, log_probs, z).results.square().mean().backward()
 
+    def timed() -> tuple[float, float]:
+        start = time.perf_counter()
+        return processor_seconds(step), time.perf_counter() - start
+
     step()
-    seconds = sorted(processor_seconds(step) for _ in range(steps))
-    dist.destroy_process_group()
-    return seconds[steps // 2]
+    return [timed() for _ in range(steps)]
 
 
-def rank_seconds(ranks: int, steps: int, side: int) -> float:
-    """Processor seconds of the step of the slowest of so many ranks."""
+def rank_seconds(ranks: int, steps: int, side: int) -> list[float]:
+    """Seconds of the step of the slowest of so many ranks, both kinds."""
     context = multiprocessing.get_context('spawn')
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -97,18 +109,25 @@ def rank_seconds(ranks: int, steps: int, side: int) -> float:
             pool.submit(step_seconds, rank, ranks, steps, side, file)
             for rank in range(ranks)
         ]
-        return max(call.result() for call in calls)
+        return np.max([call.result() for call in calls], axis=0).tolist()
 
 
-def ranks_row(steps: int, side: int) -> dict:
-    """Compare a step of one rank with that of two, in turns."""
+def rank_rows(steps: int, side: int) -> list[dict]:
+    """Compare a step of one rank with that of two, in turns.
+
+    Waiting for another rank costs no processor time: hence the clock's, too.
+    """
     numbers = [1, 2]
     turns = [
         [rank_seconds(ranks, steps, side) for ranks in numbers]
         for _ in range(3)
     ]
-    seconds = np.median(turns, axis=0).tolist()
-    return row('step of G under DDP, ranks (gloo)', numbers, seconds)
+    seconds = np.median(turns, axis=0).T.tolist()
+    cases = 'step of G under DDP, ranks (gloo)', 'the same, on the clock'
+    return [
+        row(case, numbers, own)
+        for case, own in zip(cases, seconds, strict=True)
+    ]
 
 
 def row(case: str, sizes: list[int], seconds: list[float]) -> dict:
@@ -143,4 +162,4 @@ def run(args: argparse.Namespace) -> list[dict]:
     for kind in (GumbelSampler, RefinementUNet):
         measure(kind.__name__, partial(draw, kind), BASE, STEPS)
     measure('GED', score, SCORE_BASE, SCORE_STEPS)
-    return [*rows, ranks_row(args.repeats, args.side)]
+    return [*rows, *rank_rows(args.repeats, args.side)]

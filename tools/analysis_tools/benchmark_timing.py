@@ -2,13 +2,24 @@
 
 import ctypes
 import gc
+import os
 import platform
 import statistics
 import time
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
+import mmcv
+import mmengine
+import mmseg
+import numpy as np
 import torch
+
+from mmcar.utils.commit import current_commit
+
+PACKAGES = (torch, np, mmengine, mmcv, mmseg)
+M_MMAP_THRESHOLD = -3  # of glibc's mallopt
 
 
 def processor_seconds(call: Callable[[], object]) -> float:
@@ -77,10 +88,22 @@ def machine() -> dict[str, str | int]:
         pass  # not Linux: the general name has to do
     return dict(
         processor=name,
+        cores=os.cpu_count() or 1,
         threads=torch.get_num_threads(),
-        torch=torch.__version__,
         python=platform.python_version(),
+        **{package.__name__: package.__version__ for package in PACKAGES},
+        commit=current_commit(Path(__file__).parents[2]) or 'not known',
+        date=date.today().isoformat(),
     )
+
+
+def free_at_once() -> None:
+    """Have the C library give every freed tensor back to the system.
+
+    Fragments, which grow with the number of calls, are not what is measured.
+    To be called before the first large tensor of a process.
+    """
+    ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 2**16)
 
 
 def resident(key: str) -> float:

@@ -16,7 +16,7 @@ from unittest import mock
 import torch
 from benchmark_sampling import inputs
 from benchmark_timing import compare
-from torch import Tensor
+from torch import Tensor, nn
 
 from mmcar.models import (
     ConvCalibration,
@@ -50,6 +50,12 @@ def channels_first(step: Callable[[], None]) -> Callable[[], None]:
     return call
 
 
+def compile_all(**networks: nn.Module) -> None:
+    """Compile networks as a model with ``compile`` does."""
+    model = SimpleNamespace(networks=lambda: networks)
+    compile_networks(model, list(networks))
+
+
 def generator_step(
     batch: int,
     samples: int,
@@ -71,10 +77,7 @@ def generator_step(
         for net in (network, judge):
             memory_format.lay_out_weights(net)
     if compiled:
-        nets = SimpleNamespace(
-            networks=lambda: dict(generator=network, discriminator=judge)
-        )
-        compile_networks(nets, ['generator', 'discriminator'])
+        compile_all(generator=network, discriminator=judge)
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-5)
     z = torch.randn(samples, batch, network.noise_size)
 
@@ -107,13 +110,18 @@ def keep_denormals(step: Callable[[], None]) -> Callable[[], None]:
 
 
 def calibration_step(
-    batch: int, size: tuple[int, int], last: bool
+    batch: int,
+    size: tuple[int, int],
+    last: bool = True,
+    compiled: bool = False,
 ) -> Callable[[], None]:
     """A call that makes a step of F on top of a black box."""
     torch.manual_seed(0)
     net = ConvCalibration(num_classes=24)
     if last:
         memory_format.lay_out_weights(net)
+    if compiled:
+        compile_all(calibration=net)
     optimizer = torch.optim.Adam(net.parameters(), lr=1e-5)
     image = torch.randn(batch, 3, *size)
 
@@ -200,8 +208,11 @@ def run(args: argparse.Namespace) -> list[dict]:
     rows += compare(
         f'step of F on a black box, {shape}, batch 2',
         {
-            'ours': calibration_step(2, size, True),
-            'channels first': channels_first(calibration_step(2, size, False)),
+            'ours': calibration_step(2, size),
+            'channels first': channels_first(
+                calibration_step(2, size, last=False)
+            ),
+            'ours, compiled': calibration_step(2, size, compiled=True),
         },
         args.repeats,
     )

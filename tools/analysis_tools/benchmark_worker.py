@@ -23,6 +23,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 import mmcar
 
+ROOT = Path(__file__).resolve().parents[2]
 CLASSES_24 = {
     'decode_head.num_classes': 24,
     'decode_head.generator.noise_size': 32,
@@ -43,10 +44,13 @@ MODELS_OF = {
 """Base config, what differs, size of the image; by name."""
 
 
-def build(root: Path, name: str) -> torch.nn.Module:
+def build(
+    root: Path, name: str, options: dict | None = None
+) -> torch.nn.Module:
     """A model of the checkout in ``root``, with random weights."""
     base, changes, _ = MODELS_OF[name]
     config = Config.fromfile(root / f'configs/_base_/models/{base}.py')
+    changes = {**changes, **(options or {})}
     config.merge_from_dict({f'model.{k}': v for k, v in changes.items()})
     torch.manual_seed(0)
     return MODELS.build(config.model)

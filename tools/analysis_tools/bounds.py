@@ -7,11 +7,11 @@ annotators disagree; these rows say what is possible and what is trivial.
 import argparse
 from collections.abc import Iterator
 
-from mmengine.config import Config, ConfigDict, DictAction
+from mmengine.config import ConfigDict, DictAction
 from mmengine.registry import init_default_scope
 from mmseg.registry import DATASETS
 
-from mmcar.cli import add_console_arguments, run_tool
+from mmcar.cli import add_console_arguments, read_config, run_tool
 from mmcar.evaluation.bounds import reference_scores
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_json
@@ -71,8 +71,7 @@ def print_table(scores: dict[str, dict[str, float]]) -> None:
 def main(argv: list[str] | None = None) -> None:
     """Build the data set, score the samplers, print and save."""
     args = parse_args(argv)
-    cfg = Config.fromfile(args.config)
-    cfg.merge_from_dict(args.cfg_options or {})
+    cfg = read_config(args.config, args.cfg_options)
     init_default_scope(cfg.get('default_scope', 'mmseg'))
     if cfg.get('test_dataloader') is None:
         raise UserError(f'{args.config} has no test_dataloader.')

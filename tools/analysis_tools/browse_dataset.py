@@ -14,11 +14,11 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from mmengine.config import Config, DictAction
+from mmengine.config import DictAction
 from mmengine.registry import init_default_scope
 from mmseg.registry import DATASETS
 
-from mmcar.cli import add_console_arguments, run_tool
+from mmcar.cli import add_console_arguments, read_config, run_tool
 from mmcar.datasets.image_files import write_png
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file
@@ -92,8 +92,7 @@ def draw_sample(packed: dict, palette: np.ndarray) -> np.ndarray:
 def main(argv: list[str] | None = None) -> None:
     """Draw, from the command line."""
     args = parse_args(argv)
-    config = Config.fromfile(args.config)
-    config.merge_from_dict(args.cfg_options or {})
+    config = read_config(args.config, args.cfg_options)
     loader = config.get(f'{args.split}_dataloader')
     if loader is None:
         raise UserError(f'{args.config} has no {args.split}_dataloader.')

@@ -18,7 +18,7 @@ need a G without batch norm: such rows have group norm in its place.
 
 import argparse
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import product
 
 import torch
@@ -58,7 +58,7 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     return args
 
 
-def saved_bytes(run: Callable[[], object], known: Iterator[Tensor]) -> int:
+def saved_bytes(run: Callable[[], object], known: Iterable[Tensor]) -> int:
     """Bytes that autograd keeps for the backward pass of a computation.
 
     Args:
@@ -164,7 +164,7 @@ def rows_of(cfg: Config, args: argparse.Namespace) -> list[list[str]]:
 def main(argv: list[str] | None = None) -> None:
     """Measure, and print the table."""
     args = parse_args(argv)
-    cfg = Config.fromfile(args.config)
+    cfg = cli.read_config(args.config)
     if 'train_cfg' not in cfg.model:
         raise UserError(f'{args.config}: no model.train_cfg to vary M in.')
     init_default_scope('mmseg')
