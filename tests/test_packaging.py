@@ -4,9 +4,9 @@ import ast
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
 from collections.abc import Iterable
 from importlib.metadata import packages_distributions
@@ -125,8 +125,7 @@ class TestBuild:
 
     def test_wheel_of_the_sdist(self, source, tmp_path):
         sdist = self.build(source, 'sdist', tmp_path)
-        with tarfile.open(sdist) as archive:
-            archive.extractall(tmp_path, filter='data')
+        shutil.unpack_archive(sdist, tmp_path)
         unpacked = tmp_path / sdist.name.removesuffix('.tar.gz')
         wheel = self.build(unpacked, 'wheel', tmp_path)
         names = zipfile.ZipFile(wheel).namelist()
@@ -399,8 +398,8 @@ class TestIndex:
 
     def test_readme_shows_our_figures_as_measured(self):
         page = (ROOT / 'configs' / 'car' / 'README.md').read_text()
-        ours = re.findall(r'\| ([.\d /]+) `([\w-]+)` \|', page)
-        assert len(ours) == 11
+        ours = re.findall(r'\| ([.\d /]+) `([\w-]+)`[^|]* \|', page)
+        assert len(ours) == 12
         rows = RESULTS.read_text().splitlines()
         for figures, name in ours:
             named = [row for row in rows if f'(`{name}`)' in row]

@@ -24,7 +24,7 @@ DATA = Path('data/lidc_shapes')
 WORK_DIR = Path('work_dirs/quickstart')
 FIGURES = WORK_DIR / 'figures'
 PATIENTS = 150
-SCORES = ('GED_16', 'HM-IoU_16', 'ECE')
+SCORES = ('GED_16', 'HM-IoU_16', 'ECE', 'flood_rate_16')
 
 
 def parse_args() -> argparse.Namespace:
@@ -98,7 +98,8 @@ def train_and_test() -> None:
     train = ('tools/train.py', CONFIG, *work_dir, '--resume')
     run_step('Training', last, *train)
     test = ('tools/test.py', CONFIG, last, *work_dir)
-    test += ('--eval', 'GED', 'HM-IoU', 'ECE', '--figures', FIGURES)
+    test += ('--eval', 'GED', 'HM-IoU', 'ECE', 'flood-rate')
+    test += ('--figures', FIGURES)
     run_step('Test', WORK_DIR / 'test_scores.json', *test)
     bounds = WORK_DIR / 'bounds.json'
     tool = 'tools/analysis_tools/bounds.py'
@@ -127,7 +128,7 @@ def main() -> None:
     train_and_test()
     print('\nThe rows below the first know the labels of the test images:')
     print(results_table())
-    print('Smaller is better for GED and ECE, larger for HM-IoU. Figures:')
+    print('Larger is better for HM-IoU, smaller for all others. Figures:')
     for path in sorted(FIGURES.glob('*.png')):
         print(f'  {path}')
 

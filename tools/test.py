@@ -100,8 +100,12 @@ def set_metrics(cfg: Config, names: list[str], count: int | None) -> None:
 
 
 def flood_measure(cfg: Config) -> list[dict]:
-    """What flood-rate compares with, if the config has a training set."""
-    dataset = (cfg.get('train_dataloader') or {}).get('dataset')
+    """What flood-rate compares with, if the config has a training set.
+
+    That of a model without training is named by ``train_dataset``.
+    """
+    loader = cfg.get('train_dataloader') or {}
+    dataset = loader.get('dataset') or cfg.get('train_dataset')
     if dataset is None:
         return []
     # Labels as the test images have them, without augmentation.

@@ -71,6 +71,7 @@ def test_data_that_was_begun_is_gone_on_with(quickstart, commands):
 def test_table(quickstart):
     quickstart.WORK_DIR.mkdir(parents=True)
     model = {'GED_16': 0.2, 'HM-IoU_16': 0.6, 'ECE': 0.01, 'MCE': 0.1}
+    model['flood_rate_16'] = 0.0
     bound = {'GED_16': 0.1, 'HM-IoU_16': 0.9}
     for name, scores in (
         ('test_scores', model),
@@ -79,6 +80,8 @@ def test_table(quickstart):
         path = quickstart.WORK_DIR / f'{name}.json'
         path.write_text(json.dumps(dict(scores=scores)))
     lines = quickstart.results_table().splitlines()
-    assert lines[0].split() == ['16', 'samples', 'GED_16', 'HM-IoU_16', 'ECE']
-    assert lines[2].split() == ['this', 'model', '0.200', '0.600', '0.010']
+    heads = ['GED_16', 'HM-IoU_16', 'ECE', 'flood_rate_16']
+    assert lines[0].split() == ['16', 'samples', *heads]
+    figures = ['0.200', '0.600', '0.010', '0.000']
+    assert lines[2].split() == ['this', 'model', *figures]
     assert lines[3].split() == ['perfect', 'sampler', '0.100', '0.900']
