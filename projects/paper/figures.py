@@ -9,7 +9,7 @@ samples      F, mean of the samples, mean of the readers, and samples
 entropy      of F, of the mean of the samples, and of single samples
 independent  pixels of F drawn one by one, beside samples of the model
 offsets      predicted minus true probability of every class that flips
-reliability  of F and of the mean of the samples, in ten bins
+reliability  of F: how often it is right, by its confidence, in ten bins
 """
 
 import argparse

@@ -6,9 +6,11 @@ Example::
 
 Searches the folders for test_scores.json, which tools/test.py writes, and puts
 each under its row of the paper by the name of its config; several tests of a
-config, e.g. of three seeds, become mean and standard deviation. What was not
-run stays empty. The CPU experiments, on other and smaller data, are shown
-beside. --readme writes the tables into the project's README.md.
+config, e.g. of three seeds, become mean and standard deviation. Tests whose
+samples are not independent (Sobol noise) are left out: the paper's are. What
+was not run stays empty; row.py runs a row. The CPU experiments, on other and
+smaller data, are shown beside. --readme writes the tables into the project's
+README.md.
 """
 
 import argparse

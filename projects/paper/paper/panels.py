@@ -7,17 +7,14 @@ from matplotlib import colormaps
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from mmcar.visualization.sample_grid import (
-    IGNORED,
-    colour_labels,
-    colour_mean,
-)
+from mmcar.structures.colours import UNLABELLED
+from mmcar.visualization.sample_grid import colour_labels, colour_mean
 
 from .views import View
 
 CELL = 1.5  # inches
 MARGIN = 0.32
-MAGMA = colormaps['magma'].with_extremes(bad=np.array(IGNORED) / 255)
+MAGMA = colormaps['magma'].with_extremes(bad=np.array(UNLABELLED) / 255)
 Panel = tuple[str, np.ndarray]
 
 
@@ -119,7 +116,7 @@ def _truth(view: View, palette: np.ndarray) -> np.ndarray:
     if view.truth is None:
         return np.full_like(view.image, 255)
     picture = colour_mean(view.truth, palette)
-    picture[~view.known] = IGNORED
+    picture[~view.known] = UNLABELLED
     return picture
 
 

@@ -26,6 +26,8 @@ Scores = dict[str, list[float]]
 def read_scores(work_dirs: Iterable[Path]) -> dict[str, Scores]:
     """Scores of every test below some folders, by the config's name.
 
+    The paper's samples are independent: tests of others are left out.
+
     Args:
         work_dirs: Folders, searched for the ``test_scores.json`` that
             ``tools/test.py`` writes.
@@ -37,6 +39,8 @@ def read_scores(work_dirs: Iterable[Path]) -> dict[str, Scores]:
     for folder in work_dirs:
         for path in sorted(Path(folder).rglob('test_scores.json')):
             report = json.loads(path.read_text())
+            if not report.get('independent_samples', True):
+                continue
             scores = found.setdefault(Path(report['config']).stem, {})
             for name, value in report['scores'].items():
                 scores.setdefault(name, []).append(value)
@@ -80,7 +84,8 @@ def _lines(
     summary: Mapping,
 ) -> Iterator[tuple[str, list[Score | None], str]]:
     """Whose scores, the scores and the number of runs behind them."""
-    yield PAPER, [row.paper.get(score) for score in scores], '3'
+    published = [row.paper.get(score) for score in scores]
+    yield PAPER, published, '3' if row.paper else ''
     own = ours.get(row.config, {})
     runs = max(map(len, own.values()), default=0)
     yield 'ours', [mean_of(own.get(score)) for score in scores], str(runs)
@@ -91,9 +96,22 @@ def _lines(
         yield f'ours, CPU scale (`{name}`)', found, str(runs)
 
 
-def table(name: str, ours: Mapping[str, Scores], summary: Mapping) -> str:
-    """One table in Markdown: three lines of scores per row of the paper."""
+def table(
+    name: str,
+    ours: Mapping[str, Scores],
+    summary: Mapping,
+    only: str | None = None,
+) -> str:
+    """One table in Markdown: three lines of scores per row of the paper.
+
+    Args:
+        name: Its title.
+        ours: See `read_scores`.
+        summary: See `read_summary`.
+        only: Config of the one row that is shown; None: all.
+    """
     scores, rows = TABLES[name]
+    rows = [row for row in rows if only in (None, row.config)]
     lines = [['', 'whose', *(HEADS[score] for score in scores), 'runs']]
     for row in rows:
         for whose, values, runs in _lines(row, scores, ours, summary):

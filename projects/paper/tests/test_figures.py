@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mmcar.datasets import CamVidFlipsDataset, Cityscapes24Dataset
+from tests.test_datasets.samples import write
 from tests.test_tools.project import ROOT, run, write_data
 
 from ..paper.panels import (
@@ -62,7 +63,7 @@ def test_panels_of_samples(view):
     assert panels['F'][1, 1].tolist() == [76, 0, 40]  # .3 red and .2 blue
     assert panels['mean of samples'][0, 5].tolist() == [128, 0, 0]
     assert panels['truth'][1, 1].tolist() == [0, 0, 200]
-    assert panels['truth'][0, 0].tolist() == [128] * 3  # nobody labelled it
+    assert panels['truth'][0, 0].tolist() == [208] * 3  # nobody labelled it
     assert panels['sample 2'][2, 4].tolist() == [255, 0, 0]
 
 
@@ -117,20 +118,49 @@ def test_colours_of_classes_and_twins_are_told_apart(dataset, number):
     assert gaps[twins].min() > 90
 
 
-@pytest.mark.parametrize('figure', ['samples', 'reliability'])
-def test_the_command_draws(tmp_path, figure):
-    write_data(tmp_path / 'data', size=64)
-    config = ROOT / 'projects/cpu_experiments/configs/lidc-shapes'
+def draw(folder, figure, config, *options):
+    """Draw a figure of three images in a folder; what the tool did."""
     data = 'test_dataloader.dataset'
-    options = [
-        f'{data}.data_root={tmp_path / "data"}',
-        f'{data}.data_prefix.img_path=images/val',
-        f'{data}.data_prefix.seg_map_path=annotations/val',
+    options = (
+        f'{data}.data_root={folder / "data"}',
+        f'{data}.indices=3',
         'test_dataloader.num_workers=0',
         'test_dataloader.persistent_workers=False',
-        f'{data}.indices=3',
-    ]
-    arguments = (config / 'control_gumbel.py', '--work-dir', tmp_path / 'w')
-    done = run(TOOL, figure, *arguments, '--cfg-options', *options)
+        *(f'{data}.data_prefix.{option}' for option in options),
+    )
+    config = ROOT / 'projects/cpu_experiments/configs' / config
+    arguments = (config, '--work-dir', folder / 'w', '--cfg-options')
+    return run(TOOL, figure, *arguments, *options)
+
+
+@pytest.mark.parametrize(
+    'figure', ['samples', 'entropy', 'independent', 'reliability']
+)
+def test_the_command_draws(tmp_path, figure):
+    write_data(tmp_path / 'data', size=64)
+    config = 'lidc-shapes/control_gumbel.py'
+    prefix = ('img_path=images/val', 'seg_map_path=annotations/val')
+    done = draw(tmp_path, figure, config, *prefix)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / f'w/paper/{figure}.png').stat().st_size > 5000
+
+
+def test_the_command_draws_offsets(tmp_path):
+    rng = np.random.default_rng(0)
+    for i in range(3):
+        image = rng.integers(0, 256, (48, 64, 3), np.uint8)
+        label = rng.integers(0, 12, (3, 4)).astype(np.uint8)
+        write(tmp_path / f'data/val/{i}.png', image)
+        write(
+            tmp_path / f'data/valannot/{i}.png',
+            label.repeat(16, 0).repeat(16, 1),
+        )
+    done = draw(tmp_path, 'offsets', 'camvid/control_gumbel.py')
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / 'w/paper/offsets.png').stat().st_size > 5000
+    write_data(tmp_path / 'data', size=64)
+    prefix = ('img_path=images/val', 'seg_map_path=annotations/val')
+    wrong = draw(tmp_path, 'offsets', 'lidc-shapes/control_gumbel.py', *prefix)
+    assert wrong.returncode == 2 and 'no class of its data set flips' in (
+        wrong.stderr
+    )

@@ -15,9 +15,13 @@ LIDC = 'LIDC, number of samples'
 TOOL = ROOT / 'projects' / 'paper' / 'tables.py'
 
 
-def write_scores(folder, config, **scores):
+def write_scores(folder, config, independent=True, **scores):
     folder.mkdir(parents=True)
-    report = dict(config=f'configs/car/{config}.py', scores=scores)
+    report = dict(
+        config=f'configs/car/{config}.py',
+        independent_samples=independent,
+        scores=scores,
+    )
     (folder / 'test_scores.json').write_text(json.dumps(report))
 
 
@@ -32,7 +36,7 @@ def test_every_row_is_a_config_and_an_experiment():
     for scores, rows in TABLES.values():
         for row in rows:
             assert (CONFIGS / f'{row.config}.py').is_file(), row
-            assert row.paper and set(row.paper) <= set(scores), row
+            assert set(row.paper) <= set(scores), row
             assert row.cpu is None or row.cpu in summary, row
 
 
@@ -75,6 +79,19 @@ def test_scores_of_several_runs_are_averaged(tmp_path):
     assert rows[1][2] == f'0.290 ± {spread:.3f}' and rows[1][-1] == '3'
     five = rows[7]
     assert five[2:6] == ['', '', '', '0.500'] and five[-1] == '1'
+
+
+def test_samples_that_are_not_independent_do_not_count(tmp_path):
+    write_scores(tmp_path / 'normal', 'car_lidc', GED_16=0.3)
+    write_scores(tmp_path / 'sobol', 'car_lidc', False, GED_16=0.1)
+    assert read_scores([tmp_path]) == {'car_lidc': {'GED_16': [0.3]}}
+
+
+def test_one_row_alone():
+    whole = table(LIDC, {}, {}).splitlines()
+    alone = table(LIDC, {}, {}, 'car_lidc_m5').splitlines()
+    assert alone[:2] == whole[:2] and len(alone) == 4
+    assert '`car_lidc_m5`' in alone[2] and alone[2] in whole
 
 
 def test_cells():
