@@ -9,13 +9,24 @@ checkpoints go to long_training/, from where a new work dir goes on.
 Example::
 
     python projects/cpu_experiments/long_training.py --only lidc-shapes/long
+    python projects/cpu_experiments/long_training.py --end lidc-shapes/long
+    python projects/cpu_experiments/long_training.py --changes camvid/no_d
     python projects/cpu_experiments/long_training.py --curves
 """
 
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
+from cpu_experiments.changes import (
+    CHANGES,
+    ITERATIONS,
+    PAPER_RUN,
+    change_table,
+    collect_changes,
+    experiments_of,
+)
 from cpu_experiments.long_page import TITLES, draw, table
 from cpu_experiments.long_runs import (
     LINES,
@@ -23,8 +34,9 @@ from cpu_experiments.long_runs import (
     SEED,
     LongRun,
     collect,
+    score_bounds,
 )
-from cpu_experiments.long_states import hand_on, joined, take_over
+from cpu_experiments.long_states import end, hand_on, joined, take_over
 from cpu_experiments.running import Experiments
 from cpu_experiments.tables import fill_marks
 from mmcar import cli
@@ -54,6 +66,20 @@ def parse_args() -> argparse.Namespace:
         help='group/config, in the order to train (default: all)',
     )
     parser.add_argument(
+        '--changes',
+        nargs='+',
+        metavar='CHANGE',
+        help="in place of --only, the paper's recipe with one change: "
+        f'group/change, {", ".join(change.name for change in CHANGES)}',
+    )
+    parser.add_argument(
+        '--end',
+        nargs='+',
+        metavar='RUN',
+        default=[],
+        help='runs whose curve is flat: they end at their newest checkpoint',
+    )
+    parser.add_argument(
         '--curves',
         action='store_true',
         help='train nothing, write the page and hand on the checkpoints',
@@ -65,16 +91,20 @@ def parse_args() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def select(names: list[str]) -> list[LongRun]:
+def pick(known: dict, name: str, option: str) -> Any:
+    """What has this name, or an error that lists all names."""
+    if name not in known:
+        raise UserError(
+            f'{option} {name}: there is no such run, expected some of '
+            f'{", ".join(known)}.'
+        )
+    return known[name]
+
+
+def select(names: list[str], option: str) -> list[LongRun]:
     """Runs by their names, in this order."""
     known = {run.key: run for run in LONG_RUNS}
-    for name in names:
-        if name not in known:
-            raise UserError(
-                f'--only {name}: there is no such run, expected some of '
-                f'{", ".join(known)}.'
-            )
-    return [known[name] for name in names]
+    return [pick(known, name, option) for name in names]
 
 
 def read_records() -> dict:
@@ -90,9 +120,14 @@ def write_page(experiments: Experiments) -> None:
         records[name] = (
             joined(records.get(name, {}), found) if curve else found
         )
+    records |= collect_changes(experiments.work_dir)
     for run in LONG_RUNS:
         hand_on(run, experiments, STATES)
     tables = {f'long {group}': table(records, group) for group in TITLES}
+    tables |= {
+        f'changes {group}': change_table(records, group)
+        for group in ITERATIONS
+    }
     page = fill_marks(PAGE.read_text(), tables)
     write_json(RECORD, records)
     write_figure(PLOT, draw(records))
@@ -100,18 +135,36 @@ def write_page(experiments: Experiments) -> None:
     print(f'Written: {RECORD}, {PLOT}, {PAGE}')
 
 
+def train_change(name: str, work_dir: Path, commit: str | None) -> None:
+    """Train the paper's recipe with the change of this name."""
+    known = {
+        f'{group}/{change.name}': (group, change)
+        for group in ITERATIONS
+        for change in CHANGES
+    }
+    group, change = pick(known, name, '--changes')
+    experiments = experiments_of(change, group, work_dir, commit)
+    experiments.train(group, PAPER_RUN, SEED)
+
+
 def main() -> None:
     """Train what is asked for, then write the page."""
     args = parse_args()
-    runs = select(args.only)
+    runs = select(args.only, '--only')
+    flat = select(args.end, '--end')
     if Path.cwd() != ROOT:
         raise UserError(f'Run this from {ROOT}.')
     experiments = Experiments(args.work_dir, commit=current_commit(ROOT))
-    if not args.curves:
+    for run in flat:
+        end(run, experiments)
+    for name in args.changes or ():
+        train_change(name, args.work_dir, experiments.commit)
+    if not (flat or args.changes or args.curves):
         groups = {run.group for run in runs}
         for row in LINES:
             if row.group in groups:
                 experiments.test(row, SEED)
+                score_bounds(row, experiments)
         records = read_records()
         for run in runs:
             take_over(run, experiments, STATES, records.get(run.key, {}))

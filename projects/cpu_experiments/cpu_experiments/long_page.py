@@ -1,17 +1,27 @@
 """Curve and table of long trainings, from their record."""
 
 from collections.abc import Callable
+from statistics import fmean
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from .long_runs import GED, HM_IOU, LINES, LONG_RUNS
+from .long_runs import (
+    GED,
+    HM_IOU,
+    LINES,
+    LONG_RUNS,
+    PERFECT,
+    LongRun,
+    bound_key,
+)
 from .suite import CAMVID, LIDC
 from .tables import markdown
 
 TITLES = {LIDC: 'LIDC shapes, control', CAMVID: 'CamVid flips, control'}
 # Iterations that the table shows, as far as a run has come.
 MILESTONES = (250, 500, 1000, 2000, 4000, 8000, 16000, 30000)
+LINE_STYLES = ('--', ':')
 
 
 def draw(records: dict) -> Figure:
@@ -30,43 +40,65 @@ def draw(records: dict) -> Figure:
 
 
 def _draw_group(axes: Axes, records: dict, group: str, key: str) -> None:
+    labels = list(dict.fromkeys(run.label for run in LONG_RUNS))
     for run in LONG_RUNS:
         if run.group == group and run.key in records:
             curve = records[run.key]
-            axes.plot(curve[key], curve[GED], '.-', label=run.label)
-    for row in LINES:
-        name = f'{row.group}/{row.name}'
-        if row.group == group and name in records:
-            line = dict(color='black', linestyle='--', linewidth=1)
-            axes.axhline(records[name][GED], label=row.label, **line)
+            axes.plot(
+                curve[key],
+                curve[GED],
+                '.-',
+                label=run.label,
+                color=f'C{labels.index(run.label)}',
+            )
+    lines = _lines(records, group).items()
+    for style, (label, record) in zip(LINE_STYLES, lines, strict=False):
+        line = dict(color='black', linestyle=style, linewidth=1)
+        axes.axhline(record[GED], label=label, **line)
     axes.set_xscale('log')
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
 
 
+def _lines(records: dict, group: str) -> dict[str, dict]:
+    """What needs no training: label -> scores."""
+    lines = {row.label: f'{group}/{row.name}' for row in LINES}
+    lines[PERFECT] = bound_key(group)
+    return {k: records[name] for k, name in lines.items() if name in records}
+
+
 def table(records: dict, group: str) -> str:
-    """Scores of a group's runs at milestones, and at their last point."""
+    """Scores of a group's runs at milestones, and at their last point.
+
+    Whether a curve is flat is told by its last two quarters.
+    """
     runs = [r for r in LONG_RUNS if r.group == group and r.key in records]
     reached = max((records[r.key]['iterations'][-1] for r in runs), default=0)
     columns = [m for m in MILESTONES if m <= reached]
-    head = ['', *(f'{m}' for m in columns), 'last', 'iterations', 'minutes']
-    rows = [head]
-    for run in runs:
-        curve = records[run.key]
-        places = [
-            curve['iterations'].index(m) if m in curve['iterations'] else None
-            for m in columns
-        ]
-        cells = [_cell(curve, place) for place in [*places, -1]]
-        costs = [f'{curve["iterations"][-1]}', f'{curve["minutes"][-1]:.0f}']
-        rows.append([f'{run.label} (`{run.name}`)', *cells, *costs])
-    for row in LINES:
-        name = f'{row.group}/{row.name}'
-        if row.group == group and name in records:
-            empty = [''] * len(columns)
-            scores = _scores(records[name], lambda value: value)
-            rows.append([row.title, *empty, scores, '0', '0'])
+    head = ['', *(f'{m}' for m in columns), 'last']
+    head += ['GED 16, third quarter', 'last quarter', 'iterations', 'minutes']
+    rows = [head, *(_row(run, records[run.key], columns) for run in runs)]
+    for label, record in _lines(records, group).items():
+        scores = _scores(record, lambda value: value)
+        empty = [''] * len(columns)
+        rows.append([label, *empty, scores, '', '', '0', '0'])
     return markdown(rows)
+
+
+def _row(run: LongRun, curve: dict, columns: list[int]) -> list[str]:
+    places = [
+        curve['iterations'].index(m) if m in curve['iterations'] else None
+        for m in columns
+    ]
+    cells = [_cell(curve, place) for place in [*places, -1]]
+    quarter = len(curve[GED]) // 4
+    if quarter:
+        later = curve[GED][-2 * quarter : -quarter], curve[GED][-quarter:]
+        cells += [f'{fmean(part):.3f}'.lstrip('0') for part in later]
+    else:
+        cells += ['', '']
+    costs = [f'{curve["iterations"][-1]}', f'{curve["minutes"][-1]:.0f}']
+    return [f'{run.label} (`{run.name}`)', *cells, *costs]
 
 
 def _cell(curve: dict, place: int | None) -> str:

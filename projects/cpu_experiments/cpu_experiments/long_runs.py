@@ -1,5 +1,8 @@
 """Trainings that are followed until their curve is flat."""
 
+import json
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,15 +11,15 @@ import numpy as np
 from mmcar.engine.hooks.processor_time_hook import MINUTES
 from mmcar.visualization.training_curves import find_logs, read_curves
 
-from .running import Experiments
-from .suite import CAMVID, LIDC, PAPER, RECIPE, Row
+from .running import Experiments, config_path
+from .suite import AUTHORS, BOUNDS, CAMVID, LIDC, PAPER, RECIPE, Row
 from .summary import load_scores
 from .versions import recorded
 
-GED, HM_IOU = 'GED_16', 'HM-IoU_16'
-SCORES = (GED, HM_IOU)
+GED, HM_IOU, DIVERSITY = 'GED_16', 'HM-IoU_16', 'diversity_16'
+ACCURACY = 'd_acc'
+SCORES = (GED, HM_IOU, DIVERSITY)
 SEED = 0
-AUTHORS = "authors' switches"
 
 
 @dataclass(frozen=True)
@@ -45,9 +48,10 @@ LONG_RUNS = tuple(
     for name, label in (
         ('long', PAPER),
         ('long_authors', AUTHORS),
-        ('long_recipe', RECIPE),
+        ('long_recipe', f'{RECIPE}, Sobol noise'),
     )
 )
+PERFECT = BOUNDS[0]
 # Needs no training: a line beside the curves, on the same images.
 LINES = tuple(
     Row(group, 'long_gumbel', None, 'training-free', 1)
@@ -62,8 +66,9 @@ def read_curve(folder: Path) -> dict:
         folder: Its work dir.
 
     Returns:
-        ``iterations``, ``minutes`` (of processor time) and a list per score,
-        all equally long; empty if it has not been scored yet.
+        ``iterations``, ``minutes`` (of processor time), a list per score and
+        D's accuracy since the score before, all equally long; empty if it
+        has not been scored yet.
     """
     curves = read_curves(*find_logs(folder))
     if GED not in curves or MINUTES not in curves:
@@ -75,11 +80,45 @@ def read_curve(folder: Path) -> dict:
         for name in SCORES
         if name in curves
     }
+    if ACCURACY in curves:
+        scores[ACCURACY] = means_between(*curves[ACCURACY], iterations)
     return dict(
         iterations=[int(i) for i in iterations],
         minutes=[round(float(m), 2) for m in minutes],
         **scores,
     )
+
+
+def means_between(
+    steps: np.ndarray, values: np.ndarray, ends: np.ndarray
+) -> list[float | None]:
+    """Means of a curve from one end to the next; None where it has none."""
+    places = np.searchsorted(ends, steps)
+    return [
+        round(float(values[places == place].mean()), 4)
+        if (places == place).any()
+        else None
+        for place in range(len(ends))
+    ]
+
+
+def score_bounds(row: Row, experiments: Experiments) -> None:
+    """Score samplers that know the labels, on a line's images, once."""
+    path = _bounds_file(row, experiments)
+    if not path.is_file():
+        config = str(config_path(row.group, row.name))
+        tool = 'tools/analysis_tools/bounds.py'
+        command = [sys.executable, tool, config, '--json', str(path)]
+        subprocess.run(command, check=True)
+
+
+def bound_key(group: str) -> str:
+    """Name of a group's perfect sampler in the record."""
+    return f'{group}/{PERFECT}'
+
+
+def _bounds_file(row: Row, experiments: Experiments) -> Path:
+    return experiments.folder(row.group, row.name, SEED) / 'bounds.json'
 
 
 def collect(experiments: Experiments) -> dict:
@@ -93,10 +132,13 @@ def collect(experiments: Experiments) -> dict:
     for row in LINES:
         found = load_scores(row, experiments)
         if found:
-            scores = found[SEED]
-            records[f'{row.group}/{row.name}'] = {
-                name: round(scores[name], 5)
-                for name in SCORES
-                if name in scores
-            }
+            records[f'{row.group}/{row.name}'] = _rounded(found[SEED])
+        path = _bounds_file(row, experiments)
+        if path.is_file():
+            scores = json.loads(path.read_text())['scores'][PERFECT]
+            records[bound_key(row.group)] = _rounded(scores)
     return records
+
+
+def _rounded(scores: dict) -> dict:
+    return {n: round(scores[n], 5) for n in SCORES if n in scores}

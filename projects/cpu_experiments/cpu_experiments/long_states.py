@@ -10,29 +10,34 @@ from pathlib import Path
 
 from mmcar.engine.checkpoints import find_resumable_checkpoint
 from mmcar.utils.errors import UserError
-from mmcar.utils.files import write_file
+from mmcar.utils.files import write_file, write_json
 
-from .long_runs import SEED, LongRun
-from .running import Experiments
+from .long_runs import SEED, LongRun, read_curve
+from .running import ENDED, Experiments
 
 
 def hand_on(run: LongRun, experiments: Experiments, states: Path) -> None:
     """Copy a run's newest checkpoint to the states, in place of older ones.
+
+    A run that has ended has none there: nobody is to go on with it.
 
     Args:
         run: The training.
         experiments: Where it runs.
         states: Folder of all states.
     """
-    found = find_resumable_checkpoint(folder_of(run, experiments))
+    folder = folder_of(run, experiments)
+    found = find_resumable_checkpoint(folder)
     if found is None:
         return
-    state = states / run.key / found.name
-    older = set(state.parent.glob('*.pth')) - {state}
-    state.parent.mkdir(parents=True, exist_ok=True)
-    write_file(state, found.read_bytes())
+    own = states / run.key
+    older = list(own.glob('*.pth'))
+    if not (folder / ENDED).is_file():
+        own.mkdir(parents=True, exist_ok=True)
+        write_file(own / found.name, found.read_bytes())
     for path in older:
-        path.unlink()
+        if path.name != found.name or (folder / ENDED).is_file():
+            path.unlink()
 
 
 def take_over(
@@ -64,6 +69,25 @@ def take_over(
     shutil.copy(state, folder)
 
 
+def end(run: LongRun, experiments: Experiments) -> None:
+    """Take a run's newest checkpoint for its last.
+
+    Args:
+        run: The training; it must not be running.
+        experiments: Where it ran.
+
+    Raises:
+        UserError: If there is no checkpoint or no score yet.
+    """
+    folder = folder_of(run, experiments)
+    found = find_resumable_checkpoint(folder)
+    curve = read_curve(folder)
+    if found is None or not curve:
+        raise UserError(f'--end {run.key}: {folder} has no scored checkpoint.')
+    report = dict(checkpoint=str(found), minutes=curve['minutes'][-1])
+    write_json(folder / ENDED, report)
+
+
 def folder_of(run: LongRun, experiments: Experiments) -> Path:
     """Work dir of a training."""
     return experiments.folder(run.group, run.name, SEED)
@@ -83,6 +107,8 @@ def joined(before: dict, now: dict) -> dict:
         return now
     first = now['iterations'][0]
     count = sum(i < first for i in before['iterations'])
+    if not count:
+        return now
     return {
         key: before[key][:count] + value if isinstance(value, list) else value
         for key, value in now.items()

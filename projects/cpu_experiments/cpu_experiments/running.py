@@ -26,6 +26,7 @@ from .versions import (
 
 CONFIGS = Path('projects/cpu_experiments/configs')
 BLACK_BOX = 'black_box'
+ENDED = 'trained.json'  # of a training that is finished
 NOISES = {'normal': 'NormalNoise', 'sobol': 'SobolNoise'}
 # These runs are short: a crash should cost little of them.
 OFTEN = 'default_hooks.checkpoint.interval=200'
@@ -90,6 +91,14 @@ class Experiments:
     keep_old: bool = False
     commit: str | None = None
 
+    def config(self, group: str, name: str) -> Path:
+        """File of a config."""
+        return config_path(group, name)
+
+    def sources(self, group: str, name: str) -> dict[str, list[str]]:
+        """Trainings that a config takes weights from, see `sources`."""
+        return sources(group, name)
+
     def folder(self, group: str, name: str, seed: int) -> Path:
         """Folder of one training; there is one black box for all seeds."""
         folder = self.work_dir / group / name
@@ -98,20 +107,21 @@ class Experiments:
     def training_version(self, group: str, name: str, seed: int) -> str:
         """Hash of all that decides about the weights of a training."""
         folder = self.folder(group, name, seed)
-        if self.keep_old and (folder / 'trained.json').is_file():
+        if self.keep_old and (folder / ENDED).is_file():
             return recorded(folder) or 'not recorded'
         return config_hash(
-            config_path(group, name),
-            self._training_options(name, seed),
+            self.config(group, name),
+            self.training_settings(name, seed),
             TRAINING_KEYS,
             self._source_versions(group, name, seed),
         )
 
     def _source_versions(self, group: str, name: str, seed: int) -> list[str]:
-        names = sources(group, name)
+        names = self.sources(group, name)
         return [self.training_version(group, n, seed) for n in names]
 
-    def _training_options(self, name: str, seed: int) -> list[str]:
+    def training_settings(self, name: str, seed: int) -> list[str]:
+        """Config options of a training."""
         if name == BLACK_BOX:
             return []
         return [f'randomness.seed={seed}', OFTEN, *self.train_options]
@@ -119,7 +129,7 @@ class Experiments:
     def _weights(self, group: str, name: str, seed: int) -> list[str]:
         """Config options that name the weights to take over; trains them."""
         options = []
-        for source, keys in sources(group, name).items():
+        for source, keys in self.sources(group, name).items():
             checkpoint = self.train(group, source, seed)
             options += [f'{key}={checkpoint}' for key in keys]
         return options
@@ -127,17 +137,17 @@ class Experiments:
     def train(self, group: str, name: str, seed: int) -> Path:
         """Train unless done; the last checkpoint."""
         folder = self.folder(group, name, seed)
-        done = folder / 'trained.json'
+        done = folder / ENDED
         with locked(folder) as lock:
             version = self.training_version(group, name, seed)
             finished = done.is_file()
             claim(folder, version, self.commit, finished, self.keep_old)
             if not finished:
-                options = self._training_options(name, seed)
+                options = self.training_settings(name, seed)
                 options += self._weights(group, name, seed)
                 seconds = run_tool(
                     'train.py',
-                    config_path(group, name),
+                    self.config(group, name),
                     folder,
                     ['--resume'],
                     options,
@@ -160,11 +170,12 @@ class Experiments:
             versions.append(
                 self.training_version(row.group, row.weights, seed)
             )
-        path = config_path(row.group, row.name)
-        options = self._test_options(row, seed)
+        path = self.config(row.group, row.name)
+        options = self.test_settings(row, seed)
         return config_hash(path, options, TEST_KEYS, versions)
 
-    def _test_options(self, row: Row, seed: int) -> list[str]:
+    def test_settings(self, row: Row, seed: int) -> list[str]:
+        """Config options of a test."""
         return [
             f'model.noise.type={NOISES[row.noise]}',
             'model.test_cfg.num_samples=100',
@@ -185,11 +196,11 @@ class Experiments:
             finished = scores.is_file()
             claim(folder, version, self.commit, finished, self.keep_old)
             if not finished:
-                options = self._test_options(row, seed)
+                options = self.test_settings(row, seed)
                 options += self._weights(row.group, row.name, seed)
                 run_tool(
                     'test.py',
-                    config_path(row.group, row.name),
+                    self.config(row.group, row.name),
                     folder,
                     checkpoint,
                     options,

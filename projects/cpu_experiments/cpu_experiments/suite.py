@@ -82,7 +82,14 @@ FLIPS = (*GED, 'flip_error', 'flip_correlation', 'flip_coherence')
 OFFSETS = ('offset/mean', 'offset_samples/mean')
 LIDC, CAMVID, BUBIL = 'lidc-shapes', 'camvid', 'bubil'
 PAPER, RECIPE, ELBO = "paper's recipe", 'mmcar recipe', 'cVAE-GAN, beta 1'
+AUTHORS = "authors' switches"
 ON_F, PIXELS = 'training-free on F', 'independent pixels of F'
+
+
+def trained_long(group: str, name: str, label: str) -> Row:
+    """A training of long_training.py, at its end."""
+    return Row(group, name, name, f'{label}, trained long', 1)
+
 
 TABLES = {
     'lidc-shapes control': Table(
@@ -92,6 +99,8 @@ TABLES = {
             *both_noises(LIDC, 'control_gumbel', None, 'training-free'),
             *both_noises(LIDC, 'control_recipe', 'control_recipe', RECIPE),
             *both_noises(LIDC, 'control', 'control', f'{PAPER}, M = 20'),
+            trained_long(LIDC, 'long', f'{PAPER}, M = 20'),
+            trained_long(LIDC, 'long_authors', AUTHORS),
             Row(LIDC, 'control_m5', 'control_m5', f'{PAPER}, M = 5', 1),
             Row(LIDC, 'control_m1', 'control_m1', f'{PAPER}, M = 1'),
             Row(LIDC, 'control_cgan-ce', 'control_cgan-ce', 'cGAN + L_ce'),
@@ -133,6 +142,8 @@ TABLES = {
             *both_noises(CAMVID, 'control_gumbel', None, 'training-free'),
             *both_noises(CAMVID, 'control_recipe', 'control_recipe', RECIPE),
             Row(CAMVID, 'control', 'control', PAPER, 1),
+            trained_long(CAMVID, 'long', PAPER),
+            trained_long(CAMVID, 'long_authors', AUTHORS),
         ),
         BOUNDS,
     ),

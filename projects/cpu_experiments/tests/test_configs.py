@@ -2,18 +2,20 @@
 
 from pathlib import Path
 
+import pytest
 import torch
 from mmengine.config import Config
 from mmseg.registry import MODELS
 
+from tests.test_tools.scripts import load_script
 from tests.toys import toy_batch
 
-CONFIGS = Path(__file__).parents[1] / 'configs' / 'bubil'
+CONFIGS = Path(__file__).parents[1] / 'configs'
 
 
 def test_recipe_on_bubil_starts_at_its_training_free_start(tmp_path):
     def build(name: str) -> torch.nn.Module:
-        cfg = Config.fromfile(CONFIGS / f'{name}.py').model
+        cfg = Config.fromfile(CONFIGS / f'bubil/{name}.py').model
         head = cfg.decode_head
         for part in (head.calibration, head.generator.get('net', {})):
             if part.get('init_cfg'):
@@ -38,3 +40,19 @@ def test_recipe_on_bubil_starts_at_its_training_free_start(tmp_path):
     )
     assert torch.equal(samples, expected)
     assert (samples[:, 0] != samples[:, 1]).any()
+
+
+@pytest.mark.parametrize(
+    'name', ['bubil/gumbel', 'bubil/start', 'camvid/gumbel', 'camvid/recipe']
+)
+def test_floods_of_models_without_training_have_a_measure(name):
+    cfg = Config.fromfile(CONFIGS / f'{name}.py')
+    (metric,) = load_script('test.py').flood_measure(cfg)
+    measure, tested = metric['train_dataset'], cfg.test_dataloader.dataset
+    assert measure['type'] == tested.type
+    assert measure['pipeline'] == tested.pipeline
+    assert measure['data_prefix'] != tested.data_prefix
+    # And nothing is drawn below it.
+    generator = cfg.model.decode_head.generator
+    floor = generator.get('floor') or generator.get('gumbel', {}).get('floor')
+    assert floor == (None if name == 'bubil/gumbel' else 0.02)

@@ -56,9 +56,14 @@ def test_a_training_without_scores_has_no_curve(tmp_path):
 def test_collects_what_has_run(tmp_path, commands):
     experiments = Experiments(tmp_path)
     experiments.test(LINES[1], 0)
+    bounds = {'scores': {'perfect sampler': {'GED_16': 0.05, 'other': 1}}}
+    folder = experiments.folder('camvid', 'long_gumbel', 0)
+    (folder / 'bounds.json').write_text(json.dumps(bounds))
     write_parts(tmp_path / 'camvid' / 'long' / 'seed0')
     records = collect(experiments)
-    assert set(records) == {'camvid/long', 'camvid/long_gumbel'}
+    names = ('long', 'long_gumbel', 'perfect sampler')
+    assert set(records) == {f'camvid/{name}' for name in names}
+    assert records['camvid/perfect sampler'] == {'GED_16': 0.05}
     assert records['camvid/long']['GED_16'][-1] == 0.3
     assert records['camvid/long_gumbel'] == {'GED_16': pytest.approx(0.1)}
 

@@ -4,15 +4,18 @@ import pytest
 import torch
 
 from mmcar.utils.errors import UserError
+from mmcar.utils.files import write_json
 
 from ..cpu_experiments.long_runs import LONG_RUNS
 from ..cpu_experiments.long_states import (
+    end,
     folder_of,
     hand_on,
     joined,
     take_over,
 )
 from ..cpu_experiments.running import Experiments
+from .test_long_runs import write_parts
 
 RUN = next(run for run in LONG_RUNS if run.key == 'camvid/long')
 
@@ -84,3 +87,19 @@ def test_curves_are_joined():
     )
     assert joined({}, now) == now
     assert joined(dict(before, config='b'), now) == now
+
+
+def test_a_flat_run_ends_at_its_newest_checkpoint(experiments):
+    folder = folder_of(RUN, experiments)
+    with pytest.raises(UserError, match=r'--end camvid/long: .* no scored'):
+        end(RUN, experiments)
+    newest = write_checkpoint(folder, 200)
+    write_parts(folder)
+    end(RUN, experiments)
+    states = folder.parents[3] / 'states'
+    write_checkpoint(states / RUN.key, 100)
+    hand_on(RUN, experiments, states)
+    assert not list(states.rglob('*.pth'))  # nobody is to go on with it
+    version = experiments.training_version(RUN.group, RUN.name, 0)
+    write_json(folder / 'version.json', dict(config=version, commit=None))
+    assert experiments.train(RUN.group, RUN.name, 0) == newest

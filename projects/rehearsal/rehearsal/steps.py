@@ -22,6 +22,7 @@ TOOLS = ROOT / 'tools'
 DATA = 'data/cityscapes'
 CARD_DIR = 'work_dirs/card'
 DRAW = Path(__file__).resolve().parents[1] / 'draw.py'
+OFFSETS = ROOT / 'projects/paper/figures.py'
 SCORES = ('GED', 'ECE', 'offset', 'flips')
 
 
@@ -116,6 +117,11 @@ def all_steps(iterations: Iterations) -> list[Step]:
             'figures',
             (analysis / 'figures.py', 'card.py', last, *figures),
             (f'{CARD_DIR}/figures',),
+        ),
+        Step(
+            'offsets',
+            (OFFSETS, 'offsets', 'card.py', last, '--work-dir', CARD_DIR),
+            (f'{CARD_DIR}/paper',),
         ),
     ]
 

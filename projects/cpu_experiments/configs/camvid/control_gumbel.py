@@ -6,4 +6,5 @@ model = dict(
         calibration=dict(_delete_=True, type='KnownDistribution'),
     )
 )
+train_dataset = _base_.train_dataloader.dataset  # measure of floods
 train_dataloader = None

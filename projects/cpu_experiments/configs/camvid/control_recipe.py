@@ -4,5 +4,7 @@ model = dict(
     decode_head=dict(
         black_box=None,
         calibration=dict(_delete_=True, type='KnownDistribution'),
+        # No flip is rare: nothing for a floor to leave out.
+        generator=dict(gumbel=dict(_delete_=True, correlation_length=None)),
     )
 )

@@ -4,5 +4,9 @@ _base_ = [
     '../_base_/camvid_flips_48x64.py',
     '../../trained.py',
 ]
-model = dict(decode_head=_base_.camvid_head, noise=dict(type='SobolNoise'))
+model = dict(
+    decode_head=dict(_base_.camvid_head, generator=dict(floor=0.02)),
+    noise=dict(type='SobolNoise'),
+)
+train_dataset = _base_.train_dataloader.dataset  # measure of floods
 train_dataloader = None

@@ -5,7 +5,10 @@ _base_ = [
     '../../trained.py',
 ]
 model = dict(
-    decode_head=_base_.camvid_head_trained,
+    decode_head=dict(
+        _base_.camvid_head_trained,
+        generator=dict(gumbel=dict(floor=0.02)),
+    ),
     loss_samples=[
         dict(type='CalibrationLoss', loss_weight=5.0),
         dict(type='EnergyLoss', loss_weight=10.0),
