@@ -9,10 +9,12 @@ from mmengine.config import Config
 
 from .memory import in_memory
 from .plans import FITTED, TRAINED, Training
+from .smoothed_nll import SmoothedNLL
 from .tasks import Task
 from .training_data import fitted_field, held_out, largest_shares
 
 RUNTIME = 'configs/_base_/default_runtime.py'
+HELD_OUT = ('tune', 'diet')  # parts scored on held-out training images
 ITERATIONS_PER_SECOND = 1000  # more than any method does: time decides
 
 
@@ -39,7 +41,7 @@ def labelled(cfg: Config, task: Task, part: str) -> dict:
         pipeline=cfg.test_dataloader.dataset.pipeline,
         test_mode=True,
     )
-    if part != 'final':
+    if part in HELD_OUT:
         found['indices'] = held_out(task)[0]
     return found
 
@@ -58,15 +60,15 @@ def train_config(
         task: The data set.
         training: What is trained.
         seed: Seed of the run.
-        part: 'tune' leaves the held-out images out.
+        part: See `HELD_OUT`: those leave the held-out images out.
         seconds: Budget of the run, of which the training has its share.
         black_box: Called for the weights of the black box.
     """
     cfg = data_config(task)
     cfg.model = filled(cfg, training.model, task, part, black_box)
-    if part != 'final':
+    if part in HELD_OUT:
         cfg.train_dataloader.dataset.indices = held_out(task)[0]
-    adam = dict(type='Adam', weight_decay=5e-4)
+    adam = dict(type='Adam', betas=training.betas, weight_decay=5e-4)
     cfg.optim_wrapper = dict(
         constructor='NetworkOptimWrapperConstructor',
         **{
@@ -82,7 +84,9 @@ def train_config(
     if training.cycles:
         phase['cycles'] = training.cycles
     cfg.train_cfg = dict(type='AlternatingTrainLoop', phases=[phase])
-    budget = dict(type='ProcessorBudgetHook', seconds=seconds)
+    budget = dict(
+        type='ProcessorBudgetHook', seconds=seconds, decay=training.decay
+    )
     cfg.custom_hooks = [budget, *training.hooks]
     cfg.randomness = dict(seed=seed + 100 * training.seed)
     cfg.default_hooks.checkpoint.interval = 200
@@ -100,9 +104,8 @@ def test_config(
     cfg.model = filled(cfg, model, task, part, black_box)
     annotated = labelled(cfg, task, 'final')
     cfg.test_dataloader.batch_size = 16
-    counts: tuple[int, ...] = (16, 100)
-    if part != 'final':
-        counts = (16,)
+    counts = (16, 100) if part == 'final' else (16,)
+    if part in HELD_OUT:
         held = dict(annotated, indices=held_out(task)[1])
         cfg.test_dataloader.dataset = held
     metrics = list(cfg.test_evaluator)
@@ -111,8 +114,10 @@ def test_config(
             metric['num_samples'] = counts
     largest = largest_shares(json.dumps(annotated))
     flood = dict(type='FloodMetric', num_samples=(16,), largest=largest)
-    cfg.test_evaluator = [*metrics, flood]
-    cfg.model.test_cfg = dict(num_samples=max(counts), seed=seed)
+    nll = dict(type=SmoothedNLL.__name__)
+    cfg.test_evaluator = [*metrics, nll, flood]
+    own = cfg.model.get('test_cfg') or {}
+    cfg.model.test_cfg = dict(own, num_samples=max(counts), seed=seed)
     cfg.test_cfg = dict(type='TestLoop')
     cfg.train_dataloader = None
     return cfg
@@ -143,6 +148,12 @@ def parts(config: Any) -> Iterator[dict]:
 def relevant(cfg: Config) -> dict:
     """What decides about the result."""
     keys = ('model', 'train_dataloader', 'optim_wrapper', 'train_cfg')
-    keys += ('custom_hooks', 'randomness', 'test_dataloader', 'test_evaluator')
+    keys += (
+        'param_scheduler',
+        'custom_hooks',
+        'randomness',
+        'test_dataloader',
+        'test_evaluator',
+    )
     content = cfg.to_dict()
     return {key: content.get(key) for key in keys}

@@ -1,5 +1,7 @@
 """What 16 samples of an image cost."""
 
+import ctypes
+import gc
 import statistics
 import time
 from pathlib import Path
@@ -21,7 +23,7 @@ def sampling_cost(model: torch.nn.Module, dataset: Any) -> dict[str, float]:
     Returns:
         ``sample_seconds``, the median over a few images, and ``sample_mb``,
         the most that prediction adds to the memory of the process (Linux
-        only; 0 where freed memory of the process was enough).
+        only).
     """
     model.test_cfg['num_samples'] = SAMPLES
     batches = []
@@ -44,10 +46,15 @@ def sampling_cost(model: torch.nn.Module, dataset: Any) -> dict[str, float]:
 
 
 def _forget_peak() -> float | None:
-    """Reset the kernel's record of the peak; the megabytes now."""
+    """Reset the kernel's record of the peak; the megabytes now.
+
+    What was freed goes back first: used again, it would add nothing.
+    """
+    gc.collect()
     try:
+        ctypes.CDLL(None).malloc_trim(0)
         Path('/proc/self/clear_refs').write_text('5')
-    except OSError:  # not Linux, or not allowed
+    except (OSError, AttributeError):  # not Linux, or not allowed
         return None
     return _status('VmRSS')
 

@@ -7,14 +7,16 @@ variants with the best of these rates.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
-from . import ours, peers
+from . import ours, peers, refined
 from .plans import Plan
 from .tasks import Task
 
 RATES = (1e-3, 3e-3, 1e-2)
-DIET_RATE = RATES[0]  # at which diets of D are compared
+FREE = 'training_free'
+DIET_RATE = RATES[1]  # at which diets of D are compared
 
 
 class Setting(NamedTuple):
@@ -25,6 +27,12 @@ class Setting(NamedTuple):
 
     def __str__(self) -> str:
         return f'{self.variant}, lr {self.rate:g}'
+
+    @classmethod
+    def parse(cls, text: str) -> 'Setting':
+        """The setting that a record names."""
+        variant, _, rate = text.rpartition(', lr ')
+        return cls(variant, float(rate))
 
 
 @dataclass(frozen=True)
@@ -63,19 +71,29 @@ class Method:
         trains = self.make(task, usual, RATES[0]).trainings
         return [Setting(usual, r) for r in (RATES if trains else RATES[:1])]
 
-    def others(self, geds: Mapping[Setting, float]) -> list[Setting]:
+    def others(
+        self, task: Task, geds: Mapping[Setting, float]
+    ) -> list[Setting]:
         """What is tried then, by the scores of the first."""
         rate = best_of(geds).rate
-        return [Setting(variant, rate) for variant in self.variants[1:]]
+        return [
+            Setting(variant, rate)
+            for variant in self.variants[1:]
+            # An F that is given is the same in every view.
+            if not (task.known and variant == ours.VIEWS)
+        ]
 
 
 def best_of(geds: Mapping[Setting, float]) -> Setting:
-    """The setting with the smallest GED; one without any is no candidate."""
-    return min(geds, key=lambda s: (math.isnan(geds[s]), geds[s]))
+    """The setting with the smallest GED; one without any is no candidate.
+
+    Equal ones by name: runs and page list them in different orders.
+    """
+    return min(geds, key=lambda s: (math.isnan(geds[s]), geds[s], s))
 
 
 METHODS = {
-    'training_free': Method(
+    FREE: Method(
         'training-free on F',
         ours.training_free,
         (*ours.DRAWS,),
@@ -91,27 +109,27 @@ METHODS = {
     'learnt': Method(
         'learnt fields on F',
         ours.learnt_fields,
-        ('energy loss', 'with a matching loss', 'F averaged over views'),
+        ('energy loss', 'with a matching loss', ours.VIEWS),
         True,
         None,
     ),
     'tuned': Method(
-        'tuned F, averaged over views',
+        'tuned F, views',
         ours.tuned,
-        ('one number per class', 'fields', 'temperature 1'),
+        (ours.ONE_VIEW, ours.VIEWS, ours.MATCHED),
         True,
         'image alone',
     ),
     'recipe': Method(
         'recipe: F and G',
-        ours.recipe,
-        ('as in the recipe', 'without D', ours.FED),
+        refined.recipe,
+        refined.TUNED_DIETS,
         True,
         None,
     ),
     'car': Method(
         'CAR as in the paper',
-        ours.car_paper,
+        refined.car_paper,
         (
             'as in the paper',
             'L_cal 50',
@@ -127,8 +145,17 @@ METHODS = {
         'Probabilistic U-Net', peers.prob_unet, (*peers.BETAS,)
     ),
     'mc_dropout': Method('MC dropout', peers.mc_dropout, (*peers.DROPOUTS,)),
-    'ensemble': Method('deep ensemble', peers.ensemble, (*peers.DECISIONS,)),
+    'ensemble': Method(
+        'deep ensemble',
+        peers.ensemble,
+        ('decisions', 'with a draw', peers.AVERAGED),
+    ),
     'views': Method(
         'test-time augmentation', peers.views, (*peers.DECISIONS,)
     ),
+}
+# Rows of a table of their own.
+FEWER = {
+    way: Method(way, partial(ours.fewer, way), (*ours.DRAWS,), True, None)
+    for way in ours.FEWER
 }

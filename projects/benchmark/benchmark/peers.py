@@ -12,6 +12,7 @@ from .plans import (
     SMALLER,
     Plan,
     Training,
+    a_view_per_sample,
     black_box,
     car,
     f_training,
@@ -30,6 +31,7 @@ DECISIONS = {
     'with a draw': GUMBEL,
     'with a draw by fields': dict(DRAWS['fields'], floor=0.0),
 }
+AVERAGED = 'with a draw by fields, averaged over views'
 
 
 def peer(task: Task, kind: str, **arguments: object) -> dict:
@@ -113,7 +115,9 @@ def ensemble(task: Task, variant: str, rate: float) -> Plan:
     trainings: list[Callable[[list[str]], Training]] = [
         one_f(task, rate, HALF, 1 / MEMBERS, seed) for seed in range(MEMBERS)
     ]
-    member = car(task, net(task, HALF), DECISIONS[variant])
+    views = variant == AVERAGED
+    drawn = DECISIONS['with a draw by fields' if views else variant]
+    member = car(task, net(task, HALF, views=views), drawn)
 
     def model(paths: list[str]) -> dict:
         return dict(type='DeepEnsemble', member=member, checkpoints=paths)
@@ -124,7 +128,7 @@ def ensemble(task: Task, variant: str, rate: float) -> Plan:
 def views(task: Task, variant: str, rate: float) -> Plan:
     """Test-time augmentation, a view per sample."""
     inner = car(task, net(task, BASE), DECISIONS[variant])
-    model = dict(type='ViewSegmentor', model=inner, symmetries=task.symmetries)
+    model = a_view_per_sample(task, inner)
     return Plan(
         f_training(task, rate), lambda _: model, renamed=('', 'model.')
     )

@@ -24,6 +24,7 @@ FITTED = 'FITTED'
 ARGMAX = dict(type='ArgmaxSampler')
 GUMBEL = dict(type='GumbelSampler')
 FLOOR = 0.02  # below, our samplers do not draw a class
+PAPER_BETAS = (0.5, 0.99)  # of Adam, for all networks
 FIELDS = dict(correlation_length=FITTED, common=FITTED)
 
 
@@ -39,6 +40,8 @@ class Training:
         seed: Added to the seed of the run, times 100.
         hooks: Further hooks.
         cycles: See the phases of `AlternatingTrainLoop`.
+        betas: Of Adam.
+        decay: How rates fall, see `ProcessorBudgetHook`.
     """
 
     name: str
@@ -48,6 +51,8 @@ class Training:
     seed: int = 0
     hooks: Sequence[dict] = ()
     cycles: dict = field(default_factory=dict)
+    betas: tuple[float, float] = (0.9, 0.999)
+    decay: str = 'cosine'
 
 
 @dataclass(frozen=True)
@@ -137,6 +142,7 @@ def car(
     generator: dict,
     kind: str = 'CARSegmentor',
     temperature: float = 1.0,
+    num_samples: int = 8,
     **model: object,
 ) -> dict:
     """A model of F and G."""
@@ -152,9 +158,14 @@ def car(
         type=kind,
         data_preprocessor=PREPROCESSOR,
         decode_head=head,
-        train_cfg=dict(num_samples=8, soft_labels=task.soft_labels),
+        train_cfg=dict(num_samples=num_samples, soft_labels=task.soft_labels),
         **model,
     )
+
+
+def a_view_per_sample(task: Task, model: dict) -> dict:
+    """Every sample from another view of the image."""
+    return dict(type='ViewSegmentor', model=model, symmetries=task.symmetries)
 
 
 def black_box(task: Task) -> dict | None:
@@ -169,16 +180,29 @@ def black_box(task: Task) -> dict | None:
 
 
 def f_training(
-    task: Task, rate: float, base: int = BASE, share: float = 1.0
+    task: Task,
+    rate: float,
+    base: int = BASE,
+    share: float = 1.0,
+    betas: tuple[float, float] = Training.betas,
 ) -> list[Callable[[list[str]], Training]]:
     """F alone, by cross entropy; nothing to train where F is given."""
-    return [] if task.known else [one_f(task, rate, base, share)]
+    if task.known:
+        return []
+    return [one_f(task, rate, base, share, betas=betas)]
 
 
 def one_f(
-    task: Task, rate: float, base: int, share: float, seed: int = 0
+    task: Task,
+    rate: float,
+    base: int,
+    share: float,
+    seed: int = 0,
+    betas: tuple[float, float] = Training.betas,
 ) -> Callable[[list[str]], Training]:
     """A training of F."""
     model = car(task, net(task, base), GUMBEL)
     rates = dict(calibration=rate)
-    return lambda _: Training(f'f{base}', model, rates, share, seed)
+    return lambda _: Training(
+        f'f{base}', model, rates, share, seed, betas=betas
+    )

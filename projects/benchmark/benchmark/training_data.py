@@ -16,6 +16,7 @@ from .tasks import Task, split
 
 FARTHEST = 16  # pixels at which annotators' agreement is looked at
 MOST_HELD_OUT = 200  # images that choose settings
+MOST_FITTED = 1000  # images whose annotations fix the fields
 # Where an image has one label, there is nothing to fit.
 NOT_FITTED = dict(correlation_length=4.0, common=0.5)
 
@@ -36,8 +37,13 @@ def held_out(task: Task) -> tuple[list[int], list[int]]:
     # The config may take a part of the images itself.
     own = list(cfg.get('indices') or range(len(names)))
     kept, held = split(names, task.case)
-    held = held[:: math.ceil(len(held) / MOST_HELD_OUT)]
+    held = held[:: every(len(held), MOST_HELD_OUT)]
     return [own[i] for i in kept], [own[i] for i in held]
+
+
+def every(number: int, most: int) -> int:
+    """Which of so many to take for at most so many: every k-th."""
+    return max(math.ceil(number / most), 1)
 
 
 @cache
@@ -74,7 +80,7 @@ def fitted_field(task: Task, labelled: str) -> dict[str, float | None]:
     images = DATASETS.build(json.loads(labelled))
 
     def labels() -> Iterator[Tensor]:
-        for index in range(len(images)):
+        for index in range(0, len(images), every(len(images), MOST_FITTED)):
             yield images[index]['data_samples'].gt_sem_segs.data
 
     fit = fit_field(labels(), task.num_classes, FARTHEST)

@@ -1,14 +1,17 @@
 """Equal terms: parameters, settings and budgets of every method."""
 
 import pytest
+from mmengine.config import Config
 from mmseg.registry import MODELS
 
 from mmcar.models import StochasticSegmentor
 from tests.test_tools.project import ROOT
 
+from ..benchmark import ours
 from ..benchmark.configs import parts
 from ..benchmark.methods import METHODS, RATES, Setting, best_of
 from ..benchmark.plans import FITTED, TRAINED
+from ..benchmark.refined import DIETS, FED
 from ..benchmark.running import parameters
 from ..benchmark.tasks import TASKS
 
@@ -38,7 +41,7 @@ def build(plan):
 def settings(method, task):
     """All that is tried, whatever the scores."""
     first = method.rates(task)
-    return [*first, *method.others(dict.fromkeys(first, 0.0))]
+    return [*first, *method.others(task, dict.fromkeys(first, 0.0))]
 
 
 @pytest.mark.parametrize('task', NETS)
@@ -66,7 +69,8 @@ def test_settings_and_budgets_are_equal(name):
             continue
         tried = settings(method, task)
         if method.make(task, method.variants[0], 1e-3).trainings:
-            assert len(set(tried)) == NUM_SETTINGS
+            same = task.known and ours.VIEWS in method.variants
+            assert len(set(tried)) == NUM_SETTINGS - same
         for setting in tried:
             paths, shares = [], 0.0
             for make in method.plan(task, setting).trainings:
@@ -85,7 +89,7 @@ def test_other_variants_take_the_best_rate():
     assert {setting.rate for setting in first} == set(RATES)
     assert {setting.variant for setting in first} == {'rank 10'}
     geds = dict(zip(first, (0.3, 0.1, 0.2), strict=True))
-    assert {tuple(s) for s in method.others(geds)} == {
+    assert {tuple(s) for s in method.others(TASKS['bubil'], geds)} == {
         ('rank 5', RATES[1]),
         ('rank 20', RATES[1]),
     }
@@ -106,15 +110,88 @@ def test_who_can_use_what():
     assert all(method.fits(TASKS['bubil']) for method in METHODS.values())
 
 
-@pytest.mark.parametrize('name', NETS)
+@pytest.mark.parametrize('name', TASKS)
 def test_a_variant_changes_what_is_trained_or_drawn(name):
     task = TASKS[name]
     for method in METHODS.values():
         if not method.fits(task):
             continue
         seen = []
-        for variant in method.variants:
-            plan = method.plan(task, Setting(variant, 1e-3))
+        for setting in settings(method, task)[-len(method.variants) + 1 :]:
+            plan = method.plan(task, setting)
             trained = [make(['f.pth'] * 4) for make in plan.trainings]
             seen.append((trained, plan.model(['f.pth'] * 4)))
         assert all(a != b for i, a in enumerate(seen) for b in seen[:i])
+
+
+def trainings(method, task, variant, rate=3e-3):
+    """What a method trains, one after the other."""
+    found = []
+    plan = METHODS[method].plan(TASKS[task], Setting(variant, rate))
+    for make in plan.trainings:
+        found.append(make([f'{i}.pth' for i in range(len(found))]))
+    return found, plan.model([f'{i}.pth' for i in range(len(found))])
+
+
+def test_car_is_that_of_the_paper():
+    """As configs/_base_ has it, but for rates and sizes."""
+    base = Config.fromfile(ROOT / 'configs/_base_/models/car.py').model
+    schedule = Config.fromfile(
+        ROOT / 'configs/_base_/schedules/car_two_stage.py'
+    )
+    found, _ = trainings('car', 'ct', 'as in the paper')
+    f, refined = found
+    betas = tuple(schedule.adam.betas)
+    assert f.betas == refined.betas == betas
+    assert refined.cycles == schedule.stage_2.cycles
+    assert refined.hooks == schedule.custom_hooks
+    rates = refined.rates
+    assert rates['discriminator'] == pytest.approx(rates['generator'] / 20)
+    assert refined.model['train_cfg']['num_samples'] == 20
+    for key in ('loss_adv', 'loss_samples'):
+        assert refined.model[key] == base[key]
+    on_a_black_box = trainings('car', 'camvid', 'as in the paper')[0][1].model
+    assert on_a_black_box['train_cfg']['num_samples'] == 7
+
+
+def test_the_recipe_is_the_shipped_one():
+    shipped = Config.fromfile(ROOT / 'configs/_base_/models/car_recipe.py')
+    schedule = Config.fromfile(ROOT / 'configs/_base_/schedules/recipe.py')
+    (f, refined), tested = trainings('recipe', 'ct', 'as in the recipe')
+    optims = schedule.optim_wrapper
+    assert f.betas == tuple(optims.calibration.optimizer.betas)
+    assert refined.betas == tuple(optims.generator.optimizer.betas)
+    for key in ('noise', 'loss_adv'):
+        assert refined.model[key] == shipped.model[key]
+    calibration, energy = refined.model['loss_samples']
+    assert [calibration, energy] == [
+        dict(x) for x in shipped.model.loss_samples
+    ]
+    assert refined.model['train_cfg']['num_samples'] == 8
+    # All rows are scored with independent samples.
+    assert tested['noise'] == dict(type='NormalNoise')
+
+
+def test_d_keeps_its_rate_in_a_head_start():
+    (_, d, refined), _ = trainings('recipe', 'ct', FED)
+    assert d.decay == 'none' and refined.decay == 'cosine'
+    assert set(d.rates) == {'discriminator'}
+    start = refined.model['discriminator']['init_cfg']
+    assert start['checkpoint'] == '1.pth'
+    *_, last = trainings('recipe', 'kits_control', FED)[0]
+    assert last.model['discriminator']['init_cfg']['checkpoint'] == '0.pth'
+
+
+@pytest.mark.parametrize('variant', DIETS)
+def test_every_diet_can_be_built(variant, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    task = TASKS['bubil']
+    plan = METHODS['recipe'].plan(task, Setting(variant, 1e-3))
+    model = build(plan)
+    assert (model.discriminator is None) == (DIETS[variant] is None)
+
+
+def test_equal_scores_have_one_winner_whatever_their_order():
+    settings = [Setting('with a draw', 1e-3), Setting('with a draw by', 1e-3)]
+    for order in (settings, settings[::-1]):
+        assert best_of(dict.fromkeys(order, 0.2)) == settings[0]

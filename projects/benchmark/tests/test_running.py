@@ -1,21 +1,25 @@
 """A whole task at a tiny size: run, interrupted, run again."""
 
 import json
+import math
 import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from mmengine.registry import init_default_scope
 
 from mmcar.datasets.converters.writing import MultiAnnotatorWriter
+from mmcar.engine import NetworkEMAHook
 from tests.test_tools.project import ROOT
 
-from ..benchmark import training_data
-from ..benchmark.methods import Setting
-from ..benchmark.running import Benchmark, locked
+from ..benchmark import configs, training_data
+from ..benchmark.methods import FEWER, METHODS, Setting
+from ..benchmark.running import Benchmark
 from ..benchmark.simulated_kidney import simulate_kidney
 from ..benchmark.tasks import TASKS
+from ..benchmark.training import locked
 
 FIELDS = Setting('fields', 1e-3)
 DRAW = Setting('with a draw', 1e-3)
@@ -65,7 +69,60 @@ def test_a_run_is_scored_once_and_known_again(kits, tmp_path):
     assert json.loads((folder / 'config.json').read_text())['model']
     final = again.score(kits, 'training_free', FIELDS, 1, 'final')
     assert final['trainings'] != first['trainings']
-    assert 'GED_100' in final['scores'] and final['sample_seconds'] > 0
+    assert {'GED_100', 'NLL_smoothed'} <= {*final['scores']}
+    assert final['sample_seconds'] > 0 and final['sample_mb'] > 0
+
+
+def test_the_average_over_a_training_is_what_is_tested(
+    kits, tmp_path, monkeypatch
+):
+    saved = {}
+    save = NetworkEMAHook.before_save_checkpoint
+
+    def spy(self, runner, checkpoint):
+        raw = {k: v.clone() for k, v in checkpoint['state_dict'].items()}
+        save(self, runner, checkpoint)
+        saved.update(raw=raw, average=dict(checkpoint['state_dict']))
+
+    monkeypatch.setattr(NetworkEMAHook, 'before_save_checkpoint', spy)
+    bench = Benchmark(tmp_path / 'work', 0.5)
+    setting = Setting('without D', 1e-2)
+    found = bench.score(kits, 'recipe', setting, 0, 'tune')
+    path = tmp_path / 'work' / found['trainings'][-1] / 'weights.pth'
+    state = torch.load(path)['state_dict']
+    assert all(torch.equal(state[k], v) for k, v in saved['average'].items())
+    assert not all(torch.equal(state[k], v) for k, v in saved['raw'].items())
+
+
+def test_a_training_that_changes_is_run_again(kits, tmp_path, monkeypatch):
+    """Whatever changes, even if the sampler's own config does not."""
+    bench = Benchmark(tmp_path / 'work', 0.2)
+    first = bench.score(kits, 'training_free', FIELDS, 0, 'tune')
+    usual = configs.data_config
+
+    def larger_batches(task):
+        cfg = usual(task)
+        cfg.train_dataloader.batch_size = 4
+        return cfg
+
+    monkeypatch.setattr(configs, 'data_config', larger_batches)
+    again = bench.score(kits, 'training_free', FIELDS, 0, 'tune')
+    assert again['version'] != first['version']
+    assert again['trainings'] != first['trainings']
+
+
+def test_a_loss_that_is_not_finite_is_a_score_of_its_own(kits, tmp_path):
+    bench = Benchmark(tmp_path / 'work', 0.5)
+    wild = Setting('fields', 1e30)
+    found = bench.score(kits, 'training_free', wild, 0, 'tune')
+    assert math.isnan(found['scores']['GED_16'])
+    assert 'not finite' in found['failed']
+    # What shares the training knows that it failed.
+    draw = Setting('with a draw', 1e30)
+    other = bench.score(kits, 'views', draw, 0, 'tune')
+    assert other['failed'] == found['failed']
+    again = bench.score(kits, 'training_free', wild, 0, 'tune')
+    assert again['version'] == found['version']
 
 
 def test_a_part_of_the_images_is_divided_by_its_own_names(kits, tmp_path):
@@ -79,9 +136,20 @@ def test_a_part_of_the_images_is_divided_by_its_own_names(kits, tmp_path):
     assert training_data.held_out(half) == ([1, 3, 5, 7], [9])
 
 
-def test_the_tuned_net_samples_as_f(kits, tmp_path):
+def test_fewer_samples_take_the_f_of_the_final_row(kits, tmp_path):
     bench = Benchmark(tmp_path / 'work', 0.2)
-    found = bench.score(kits, 'tuned', FIELDS, 0, 'tune')
+    usual = bench.score(kits, 'training_free', FIELDS, 0, 'final')
+    for way in FEWER:
+        found = bench.score(kits, way, FIELDS, 0, 'fewer')
+        assert found['trainings'] == usual['trainings']
+        assert found['scores']['GED_16'] != usual['scores']['GED_16']
+        assert 'GED_100' not in found['scores']
+
+
+@pytest.mark.parametrize('variant', METHODS['tuned'].variants)
+def test_the_tuned_net_samples_as_f(kits, tmp_path, variant):
+    bench = Benchmark(tmp_path / 'work', 0.2)
+    found = bench.score(kits, 'tuned', Setting(variant, 1e-3), 0, 'tune')
     assert len(found['trainings']) == 2
 
 
