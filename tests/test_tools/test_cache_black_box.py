@@ -211,7 +211,7 @@ def stock_scores(path: Path) -> dict:
 
 
 def test_miou_of_the_black_box(streets, monkeypatch):
-    """Live to the digit; cached close, on 288 pixels (a rehearsal has more)."""
+    """Live to the digit; cached close: of 288 pixels, few can differ."""
     root, stock = streets
     expected = stock_scores(stock)
     assert 0 < expected['mIoU'] < 100
