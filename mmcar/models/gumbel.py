@@ -127,6 +127,14 @@ class SharedGumbel(nn.Module):
         whole = slice(0, size[0]), slice(0, size[1])
         return gumbel_from_normal(self.normal(z, whole))
 
+    def perturb(self, logits: Tensor, z: Tensor) -> Tensor:
+        """Logits (B, K, H, W) or (S, B, K, H, W) with noise added.
+
+        Returns:
+            Scores (S, B, K, H, W) whose maximum is the class drawn.
+        """
+        return logits + self(z, logits.shape[-2:])
+
     @property
     def varies(self) -> bool:
         """Whether noise differs between pixels."""

@@ -3,7 +3,6 @@
 from .authors_unet import AuthorsUNet
 from .base import BaseGenerator, GeneratorOutput
 from .baselines import ArgmaxSampler, IndependentPixelSampler
-from .group_sampler import GroupSampler
 from .gumbel_sampler import GumbelSampler
 from .latent_unet import LatentUNet
 from .learnt_field_sampler import LearntFieldSampler
@@ -17,7 +16,6 @@ __all__ = [
     'AuthorsUNet',
     'BaseGenerator',
     'GeneratorOutput',
-    'GroupSampler',
     'GumbelSampler',
     'IndependentPixelSampler',
     'LatentUNet',

@@ -1,10 +1,12 @@
 """The sampler that needs no training."""
 
+from collections.abc import Sequence
+
 from mmseg.registry import MODELS
 from torch import Tensor
 
 from ...utils.class_argmax import gains_by_tiles
-from ..gumbel import SharedGumbel
+from ..grouped_gumbel import GroupedGumbel, build_gumbel
 from ..gumbel_argmax import gumbel_labels
 from .base import BaseGenerator
 
@@ -26,6 +28,9 @@ class GumbelSampler(BaseGenerator):
         floor: Classes below this probability at a pixel are not drawn there:
             no sample floods the picture with what F holds for hardly
             possible. Frequencies differ from F by less than it per class.
+        groups: Ids of classes that are names of one thing, as classes and
+            their twins are: names are drawn once per image, what a pixel
+            shows by the settings above (:class:`GroupedGumbel`).
         temperature: 0 gives one-hot maps; above, a softmax around the same
             argmax, whose *mean* is F only in the limit.
         init_cfg: Initialisation config of MMEngine.
@@ -38,11 +43,17 @@ class GumbelSampler(BaseGenerator):
         num_features: int = 32,
         common: float = 0.0,
         floor: float = 0.0,
+        groups: Sequence[Sequence[int]] | None = None,
         temperature: float = 0.0,
         init_cfg: dict | list | None = None,
     ) -> None:
-        gumbel = SharedGumbel(
-            num_classes, correlation_length, num_features, common, floor
+        gumbel = build_gumbel(
+            num_classes,
+            groups,
+            correlation_length=correlation_length,
+            num_features=num_features,
+            common=common,
+            floor=floor,
         )
         super().__init__(gumbel.noise_size, temperature, init_cfg)
         self.num_classes = num_classes
@@ -59,10 +70,12 @@ class GumbelSampler(BaseGenerator):
 
     def decode(self, features: Tensor, z: Tensor) -> Tensor:
         """Return perturbed log-probabilities (s, B, K, H, W)."""
-        return features + self.gumbel(z, features.shape[-2:])
+        return self.gumbel.perturb(features, z)
 
     def sample_labels(self, features: Tensor, z: Tensor) -> Tensor:
         """Return label maps (s, B, H, W): the argmax of `decode`."""
-        if gains_by_tiles(features.device):
-            return gumbel_labels(self.gumbel, features, z)
-        return super().sample_labels(features, z)
+        if not gains_by_tiles(features.device):
+            return super().sample_labels(features, z)
+        if isinstance(self.gumbel, GroupedGumbel):
+            return self.gumbel.labels(features, z)
+        return gumbel_labels(self.gumbel, features, z)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ...utils.checks import at_least, channels, fraction, one_of, positive
 from ..denormals import bounded_exp
-from ..gumbel import SharedGumbel
+from ..grouped_gumbel import build_gumbel
 from ..memory_format import fast_layout
 from .base import BaseGenerator
 from .folded_decoder import (
@@ -69,9 +69,10 @@ class RefinementUNet(BaseGenerator):
         upsample: 'deconv': transposed convolution; 'resize': bilinear, free
             of checkerboard patterns.
         residual: Whether logits are added to log F. They are zero at first.
-        gumbel: Arguments of :class:`SharedGumbel` but ``num_classes``, to add
-            shared Gumbel noise to log F as well (implies ``residual``). It
-            takes the first numbers of the noise vectors, whose length
+        gumbel: Arguments of :class:`SharedGumbel` but ``num_classes``, and
+            ``groups`` as :class:`GumbelSampler` has them, to add shared
+            Gumbel noise to log F as well (implies ``residual``). It takes
+            the first numbers of the noise vectors, whose length
             ``self.noise_size`` grows by its own.
         temperature: Divides the logits. With ``gumbel``, samples average to
             F at the start only if it is small (e.g. 0.1).
@@ -103,7 +104,7 @@ class RefinementUNet(BaseGenerator):
         positive(temperature=temperature)
         shared = None
         if gumbel is not None:
-            shared = SharedGumbel(num_classes, **gumbel)
+            shared = build_gumbel(num_classes, **gumbel)
         gumbel_size = shared.noise_size if shared else 0
         super().__init__(gumbel_size + noise_size, temperature, init_cfg)
         self.num_classes = num_classes
@@ -150,11 +151,8 @@ class RefinementUNet(BaseGenerator):
     def decode(self, features: UNetFeatures, z: Tensor) -> Tensor:
         """Return logits (s, B, K, H, W) for noise ``z`` (s, B, d)."""
         log_probs = features.log_probs
-        gumbel = None
-        if self.gumbel is not None:
-            own = self.gumbel.noise_size
-            gumbel = self.gumbel(z[..., :own], log_probs.shape[-2:])
-            z = z[..., own:]
+        own = 0 if self.gumbel is None else self.gumbel.noise_size
+        shared, z = z[..., :own], z[..., own:]
         z = self._latent(features, z)
         if features.folded is not None and may_fold(self.up):
             logits = self._decode_folded(features, z)
@@ -165,7 +163,9 @@ class RefinementUNet(BaseGenerator):
             logits = self.logits(x).reshape(-1, *log_probs.shape)
         if self.residual:
             logits = logits + log_probs
-        return logits if gumbel is None else logits + gumbel
+        if self.gumbel is None:
+            return logits
+        return self.gumbel.perturb(logits, shared)
 
     def _encode(
         self, image: Tensor, log_probs: Tensor

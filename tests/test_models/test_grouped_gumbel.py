@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from mmcar.models import GroupSampler, GumbelSampler
-from mmcar.models.generators.group_sampler import all_groups
+from mmcar.models import GumbelSampler, RefinementUNet
+from mmcar.models.grouped_gumbel import all_groups
 from mmcar.utils.errors import UserError
 
-from .test_gumbel_sampler import PROBS, frequencies
+from .test_generators.test_gumbel_sampler import PROBS, frequencies
 
 GROUPS = ((1, 4), (0, 3))
 IMAGE = torch.zeros(1, 3, 12, 20)
@@ -29,7 +29,7 @@ def draw(sampler, log_probs, draws):
 @pytest.mark.parametrize('length', [None, 3.0])
 def test_frequencies_are_those_of_f(length):
     log_probs = random_f()
-    sampler = GroupSampler(5, GROUPS, correlation_length=length)
+    sampler = GumbelSampler(5, correlation_length=length, groups=GROUPS)
     labels = draw(sampler, log_probs, 6000)
     found = torch.stack([(labels == k).double().mean(0) for k in range(5)])
     assert (found - log_probs[0].exp()).abs().max() < 0.03
@@ -41,7 +41,7 @@ def test_frequencies_are_those_of_f(length):
     ids=['numbers', 'field', 'floor'],
 )
 def test_labels_are_the_argmax_of_decode(options):
-    sampler = GroupSampler(5, GROUPS, **options)
+    sampler = GumbelSampler(5, groups=GROUPS, **options)
     state = sampler.encode(IMAGE, random_f())
     z = torch.randn(40, 1, sampler.noise_size)
     expected = sampler.decode(state, z).argmax(2)
@@ -52,7 +52,7 @@ def test_names_go_together_and_things_do_not():
     """F: class 1 or its twin 4 by a half each, or 0, all over the image."""
     probs = torch.tensor([0.5, 0.25, 0.0, 0.0, 0.25]).clamp_min(1e-8)
     log_probs = probs.log().view(1, 5, 1, 1).repeat(1, 1, 12, 20)
-    sampler = GroupSampler(5, ((1, 4),), correlation_length=1.5)
+    sampler = GumbelSampler(5, correlation_length=1.5, groups=((1, 4),))
     labels = draw(sampler, log_probs, 500)
     has = torch.stack([(labels == k).flatten(1).any(1) for k in (1, 4)])
     assert not has.all(0).any()  # one name per image
@@ -64,13 +64,13 @@ def test_names_go_together_and_things_do_not():
 def test_without_a_field_it_is_as_coherent_as_one_number_per_class():
     log_probs = random_f().mean((2, 3), keepdim=True).log_softmax(1)
     log_probs = log_probs.repeat(1, 1, 12, 20)
-    labels = draw(GroupSampler(5, GROUPS), log_probs, 50)
+    labels = draw(GumbelSampler(5, groups=GROUPS), log_probs, 50)
     assert all(len(one.unique()) == 1 for one in labels)
 
 
 def test_groups_below_the_floor_never_happen_and_names_may():
     """The rare name of a likely group is drawn, a rare group is not."""
-    sampler = GroupSampler(3, ((0, 2),), floor=0.3)
+    sampler = GumbelSampler(3, groups=((0, 2),), floor=0.3)
     found = frequencies(sampler)
     assert (found[:, 1] == 0).all() and found[:, 0].min() > 0
     share = PROBS[0] / (PROBS[0] + PROBS[2])
@@ -78,7 +78,7 @@ def test_groups_below_the_floor_never_happen_and_names_may():
 
 
 def test_softmax_has_the_same_decision():
-    sampler = GroupSampler(5, GROUPS, temperature=0.1)
+    sampler = GumbelSampler(5, groups=GROUPS, temperature=0.1)
     state = sampler.encode(IMAGE, random_f())
     z = torch.randn(6, 1, sampler.noise_size)
     probs = sampler.sample(state, z)
@@ -87,7 +87,7 @@ def test_softmax_has_the_same_decision():
 
 
 def test_no_groups_are_the_sampler_of_classes():
-    plain, grouped = GumbelSampler(5), GroupSampler(5, ())
+    plain, grouped = GumbelSampler(5), GumbelSampler(5, groups=())
     z = torch.randn(8, 1, plain.noise_size)
     log_probs = random_f()
     assert torch.equal(
@@ -104,4 +104,30 @@ def test_classes_in_no_group_are_alone():
 @pytest.mark.parametrize('wrong', [((1, 5),), ((0, 1), (1, 2)), ((3,),)])
 def test_bad_groups_are_refused(wrong):
     with pytest.raises(UserError, match='groups='):
-        GroupSampler(5, wrong)
+        GumbelSampler(5, groups=wrong)
+
+
+def test_a_network_starts_as_the_sampler():
+    options = dict(correlation_length=3.0, floor=0.1, groups=GROUPS)
+    network = RefinementUNet(
+        5, base_channels=4, noise_size=2, gumbel=options, temperature=0.05
+    ).eval()
+    sampler = GumbelSampler(5, **options)
+    z = torch.randn(8, 1, network.noise_size)
+    log_probs = random_f()
+    image = torch.zeros(1, 3, 12, 20)
+    found = network.sample_labels(network.encode(image, log_probs), z)
+    own = z[..., : sampler.noise_size]
+    expected = sampler.sample_labels(sampler.encode(image, log_probs), own)
+    assert torch.equal(found, expected)
+
+
+def test_gradients_reach_the_logits():
+    """As they would by the scores written out one by one."""
+    sampler = GumbelSampler(5, groups=GROUPS, temperature=0.5)
+    log_probs = random_f().double().requires_grad_()
+    z = torch.randn(2, 1, sampler.noise_size).double()
+    assert torch.autograd.gradcheck(
+        lambda logits: sampler.gumbel.perturb(logits, z),
+        log_probs[..., :2, :2],
+    )
