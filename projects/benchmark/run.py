@@ -39,7 +39,6 @@ PROJECT = Path(__file__).resolve().parent
 ROOT = PROJECT.parents[1]
 RESULTS = PROJECT / 'results.json'
 BUDGET = 30.0
-FEWER_TASKS = ('bubil',)  # where fewer, better samples are tried
 Run = tuple[str, Setting, int]
 """Method, setting and seed."""
 
@@ -101,7 +100,7 @@ def run_task(
     ]
     benchmark.bound(task)
     run_all(benchmark, task, chosen, 'final')
-    if name in FEWER_TASKS and FREE in winners:
+    if not task.known and FREE in winners:
         fewer = [
             (way, winners[FREE], seed)
             for way in FEWER

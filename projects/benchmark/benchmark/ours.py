@@ -14,6 +14,7 @@ from .plans import (
     a_view_per_sample,
     car,
     f_training,
+    names,
     net,
     net_f,
 )
@@ -58,12 +59,29 @@ def averaged(task: Task, variant: str, rate: float) -> Plan:
     return Plan(f_training(task, rate), lambda _: model)
 
 
+VIEWS = 'F averaged over views'
+ONE_VIEW = 'a view per sample'
+LONGER = f'{ONE_VIEW}, fields of 8 pixels'
+
+
+def grouped(task: Task, variant: str, rate: float) -> Plan:
+    """The same, with names drawn once per image and groups by fields."""
+    views = variant == VIEWS
+    shared = names(task, 8.0 if variant == LONGER else 4.0)
+    generator = dict(GUMBEL, floor=FLOOR, **shared)
+    model = car(task, net_f(task, BASE, views=views), generator)
+    trainings = f_training(task, rate)
+    if views:
+        return Plan(trainings, lambda _: model)
+    model = a_view_per_sample(task, model)
+    return Plan(trainings, lambda _: model, renamed=('', 'model.'))
+
+
 def energy(task: Task, kind: str, weight: float) -> dict:
     """A loss on the IoU of samples."""
     return dict(type=kind, loss_weight=weight, classes=task.scored, smooth=0.1)
 
 
-ONE_VIEW = 'a view per sample'
 MATCHED = f'{ONE_VIEW}, matching loss 1'
 
 
@@ -102,7 +120,6 @@ def tuned(task: Task, variant: str, rate: float) -> Plan:
 
 
 LEVELS = 'one number per class'
-VIEWS = 'F averaged over views'
 
 
 def learnt_fields(task: Task, variant: str, rate: float) -> Plan:

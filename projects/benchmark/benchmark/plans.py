@@ -28,6 +28,13 @@ PAPER_BETAS = (0.5, 0.99)  # of Adam, for all networks
 FIELDS = dict(correlation_length=FITTED, common=FITTED)
 
 
+def names(task: Task, length: float = 4.0) -> dict:
+    """How Gumbel noise is shared where classes have twins; else nothing."""
+    if not task.twins:
+        return {}
+    return dict(correlation_length=length, groups=task.twins)
+
+
 @dataclass(frozen=True)
 class Training:
     """A training of its own.

@@ -12,6 +12,7 @@ from .plans import (
     Training,
     car,
     f_training,
+    names,
     net_f,
 )
 from .tasks import Task
@@ -64,7 +65,7 @@ def recipe(task: Task, variant: str, rate: float) -> Plan:
         dropout=0.0,
         film='residual',
         upsample='resize',
-        gumbel=dict(floor=FLOOR),
+        gumbel=dict(floor=FLOOR, **names(task)),
         temperature=0.05,
     )
     # Twice the shipped one: trainings have a few hundred iterations here.

@@ -24,6 +24,7 @@ class Task:
             pattern; they are held out together. None: blocks of 15 files.
         black_box: Whether methods see the predictions of a black box.
         second: The score beside GED that decides who wins.
+        twins: Classes that are names of one thing.
         known: Whether F is given, as the annotators' mean (a control: it is
             that of the test images, too).
         data: Name of its config; its own by default.
@@ -37,6 +38,7 @@ class Task:
     case: str | None
     black_box: bool = False
     second: str = 'HM-IoU_16'
+    twins: tuple[tuple[int, int], ...] = ()
     known: bool = False
     data: str | None = None
 
@@ -68,6 +70,7 @@ TASKS = {
             None,
             black_box=True,
             second='flip_error',
+            twins=((4, 11), (9, 12), (8, 13), (5, 14), (3, 15)),
         ),
         KITS,
         replace(

@@ -4,7 +4,9 @@ import pytest
 from mmengine.config import Config
 from mmseg.registry import MODELS
 
+from mmcar.datasets import CamVidFlipsDataset
 from mmcar.models import StochasticSegmentor
+from mmcar.structures import ClassFlips
 from tests.test_tools.project import ROOT
 
 from ..benchmark import ours
@@ -107,7 +109,17 @@ def test_who_can_use_what():
     assert with_f == {'training_free', 'learnt', 'recipe', 'car'}
     without = {name for name, m in METHODS.items() if not m.fits(camvid)}
     assert without == {'tuned'}  # its net does not see a black box
-    assert all(method.fits(TASKS['bubil']) for method in METHODS.values())
+    without = {n for n, m in METHODS.items() if not m.fits(TASKS['bubil'])}
+    assert without == {'groups'}  # no class has a twin
+
+
+def test_twins_are_those_of_the_data_set():
+    rows = ClassFlips.parse(CamVidFlipsDataset.METAINFO['class_flips'])
+    twins = [(row.source, row.twin) for row in rows]
+    assert sorted(TASKS['camvid'].twins) == sorted(twins)
+    base = 'configs/_base_/datasets/camvid_flips.py'
+    cfg = Config.fromfile(ROOT / base)
+    assert sorted(map(tuple, cfg.twins)) == sorted(twins)
 
 
 @pytest.mark.parametrize('name', TASKS)

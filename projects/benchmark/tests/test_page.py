@@ -154,8 +154,10 @@ def test_one_row_of_ours_stands_for_all():
 def test_what_is_not_won_comes_first():
     peers = [name for name, method in METHODS.items() if not method.ours]
     records = []
-    for name in METHODS:
-        records += three(name, *((0.2,) * 3 if name in peers else (0.1,) * 3))
+    for name, method in METHODS.items():
+        if method.fits(TASKS['bubil']):
+            ged = 0.2 if name in peers else 0.1
+            records += three(name, ged, ged, ged)
     for one in three('tuned', 0.1, 0.1, 0.1) + three('ssn', 0.05, 0.05, 0.05):
         records.append(dict(one, task='kits'))
     for one in three('tuned', 0.1, 0.1, 0.1) + three('ssn', 0.2, 0.2, 0.2):

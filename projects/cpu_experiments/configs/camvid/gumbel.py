@@ -5,7 +5,12 @@ _base_ = [
     '../../trained.py',
 ]
 model = dict(
-    decode_head=dict(_base_.camvid_head, generator=dict(floor=0.02)),
+    decode_head=dict(
+        _base_.camvid_head,
+        generator=dict(
+            correlation_length=4.0, floor=0.02, groups=_base_.twins
+        ),
+    ),
     noise=dict(type='SobolNoise'),
 )
 train_dataset = _base_.train_dataloader.dataset  # measure of floods

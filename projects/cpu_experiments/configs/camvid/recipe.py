@@ -7,7 +7,11 @@ _base_ = [
 model = dict(
     decode_head=dict(
         _base_.camvid_head_trained,
-        generator=dict(gumbel=dict(floor=0.02)),
+        generator=dict(
+            gumbel=dict(
+                correlation_length=4.0, floor=0.02, groups=_base_.twins
+            )
+        ),
     ),
     loss_samples=[
         dict(type='CalibrationLoss', loss_weight=5.0),
