@@ -75,7 +75,14 @@ class FloodMetric(SampleMetric):
         flips = ClassFlips.parse(
             (dataset.metainfo or {}).get('class_flips'), num_classes
         )
-        return largest_shares(_annotations(dataset), num_classes, flips)
+        largest = largest_shares(_annotations(dataset), num_classes, flips)
+        shown = ', '.join(f'{share:.4g}' for share in largest.tolist())
+        print_log(
+            f'flood_rate: largest shares of classes in them: {shown}. As '
+            'test_cfg.largest_shares they keep samples from flooding.',
+            logger='current',
+        )
+        return largest
 
     def score(self, data_sample: dict) -> dict[str, float]:
         """Flood rate of one image for every sample count."""

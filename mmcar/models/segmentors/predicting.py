@@ -19,6 +19,7 @@ from ...utils.class_argmax import (
     label_dtype,
 )
 from ...utils.support_points import representative
+from .redrawing import redraw_floods
 
 SMALLEST = torch.finfo(torch.float32).tiny
 """Probabilities below have no finite logarithm once they are rounded."""
@@ -150,6 +151,8 @@ def attach_predictions(
     drawn_number = cfg['support_points'] or number
     z = model.draw_noise(inputs, data_samples, drawn_number, (cfg['seed'],))
     outputs = list(data_samples or (SegDataSample() for _ in inputs))
+    if cfg['largest_shares'] is not None:
+        z = redraw_floods(model, state, z, inputs, outputs)
     drawn = draw_samples(model, state, z, inputs, outputs)
     log_probs = model.log_probs(state)
     extra = model.extra_predictions(state)

@@ -16,6 +16,7 @@ TEST_CFG = dict(
     stride=None,
     compile=False,
     support_points=None,
+    largest_shares=None,
 )
 
 # What the keys of test_cfg and train_cfg, here and in methods, hold.
@@ -28,6 +29,7 @@ CFG_HINTS: dict[str, Any] = dict(
     stride=int | Sequence[int] | None,
     compile=bool,
     support_points=int | None,
+    largest_shares=Sequence[float] | None,
     soft_labels=bool,
     calibration_in_train_mode=bool,
 )
@@ -71,6 +73,21 @@ def complete_test_cfg(cfg: Mapping | None) -> dict:
             f'windows of crop_size={full["crop_size"]}: make it smaller.'
         )
     return full
+
+
+def check_shares(shares: Sequence[float] | None, num_classes: int) -> None:
+    """Refuse ``largest_shares`` that do not give every class one.
+
+    Raises:
+        UserError: Another number of shares, or no shares of an image.
+    """
+    if shares is None:
+        return
+    if len(shares) != num_classes or not all(0 <= s <= 1 for s in shares):
+        raise UserError(
+            f'model.test_cfg.largest_shares={list(shares)}: expected a '
+            f'number from 0 to 1 for each of {num_classes} classes.'
+        )
 
 
 def complete(key: str, cfg: Mapping | None, defaults: Mapping) -> dict:

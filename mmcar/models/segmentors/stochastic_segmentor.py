@@ -24,7 +24,7 @@ from ..data_preprocessor import (
 from ..memory_format import lay_out_weights
 from ..noise import NormalNoise
 from .predicting import attach_predictions
-from .settings import complete_test_cfg
+from .settings import check_shares, complete_test_cfg
 from .train_batch import TrainBatch
 from .updating import update_networks
 
@@ -51,7 +51,9 @@ class StochasticSegmentor(BaseSegmentor):
             see :attr:`window`; ``compile``, for methods that can;
             ``support_points``, draws of which the ``num_samples`` are kept
             that stand for all best (fewer, better samples, but not
-            independent ones).
+            independent ones); ``largest_shares``, the share of the image
+            that each class may cover at most: a sample in which one covers
+            more is drawn again.
         nonfinite: What a loss that is not finite does: ``'raise'`` or
             ``'skip'`` the step.
         align_corners: How predictions are resized.
@@ -86,6 +88,7 @@ class StochasticSegmentor(BaseSegmentor):
         self.num_classes = num_classes
         self.noise = MODELS.build(noise or dict(type='NormalNoise'))
         self.test_cfg = complete_test_cfg(test_cfg)
+        check_shares(self.test_cfg['largest_shares'], num_classes)
         self.nonfinite = nonfinite
         self.align_corners = align_corners
         self.ignore_index = ignore_index
