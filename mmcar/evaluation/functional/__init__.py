@@ -1,5 +1,6 @@
 """Pure functions on label maps and probabilities: tensors in, tensors out."""
 
+from ...structures.floods import class_shares, floods, largest_shares
 from ...utils.support_points import support_points
 from .agreement import FieldFit, fit_field
 from .calibration import (
@@ -19,7 +20,6 @@ from .energy import (
     energy_distance_terms,
     generalized_energy_distance,
 )
-from .floods import class_shares, floods, largest_shares
 from .hypotheses import (
     FlipState,
     Hypothesis,

@@ -9,8 +9,8 @@ from mmseg.registry import DATASETS, METRICS
 from torch import Tensor
 
 from ...structures import ClassFlips
+from ...structures.floods import floods, largest_shares
 from ...utils.errors import UserError
-from ..functional.floods import floods, largest_shares
 from .fields import check_drawn, labels_of, samples_of
 from .sample_metric import SampleMetric
 

@@ -7,7 +7,7 @@ import torch
 from mmseg.structures import SegDataSample
 from torch import Tensor
 
-from ...evaluation.functional.floods import floods
+from ...structures.floods import floods
 from ...structures.geometry import without_padding
 
 TRIES = 32

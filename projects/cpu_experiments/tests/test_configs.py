@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 import torch
 from mmengine.config import Config
-from mmseg.registry import MODELS
+from mmseg.registry import METRICS, MODELS
 
+from mmcar.datasets import CamVidFlipsDataset
 from tests.test_tools.scripts import load_script
 from tests.toys import toy_batch
 
@@ -56,3 +57,14 @@ def test_floods_of_models_without_training_have_a_measure(name):
     generator = cfg.model.decode_head.generator
     floor = generator.get('floor') or generator.get('gumbel', {}).get('floor')
     assert floor == (None if name == 'bubil/gumbel' else 0.02)
+
+
+def test_camvids_largest_shares_are_those_of_its_training_images(real_data):
+    """As flood-rate reads them; twins may cover as much as their class."""
+    cfg = Config.fromfile(CONFIGS / 'camvid/gumbel.py')
+    (metric,) = load_script('test.py').flood_measure(cfg)
+    metric['train_dataset']['data_root'] = str(real_data / 'camvid')
+    evaluator = METRICS.build(dict(metric, num_samples=(16,)))
+    evaluator.dataset_meta = CamVidFlipsDataset.METAINFO
+    found = evaluator.largest.tolist()
+    assert found == pytest.approx(cfg.model.test_cfg.largest_shares)

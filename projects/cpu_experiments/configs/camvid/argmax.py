@@ -1,5 +1,6 @@
 # ArgmaxSampler on the F that calibration.py trained.
 _base_ = './gumbel.py'
 model = dict(
-    decode_head=dict(generator=dict(_delete_=True, type='ArgmaxSampler'))
+    test_cfg=dict(largest_shares=None),
+    decode_head=dict(generator=dict(_delete_=True, type='ArgmaxSampler')),
 )

@@ -12,6 +12,7 @@ model = dict(
         ),
     ),
     noise=dict(type='SobolNoise'),
+    test_cfg=dict(largest_shares=_base_.largest_shares),
 )
 train_dataset = _base_.train_dataloader.dataset  # measure of floods
 train_dataloader = None

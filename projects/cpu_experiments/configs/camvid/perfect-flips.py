@@ -1,9 +1,10 @@
 # Bound: perfect flips of the black box's own decision.
 _base_ = './gumbel.py'
 model = dict(
+    test_cfg=dict(largest_shares=None),
     decode_head=dict(
         calibration=dict(_delete_=True, type='FlippedDecision'),
         # No flip is rare: nothing for a floor to leave out.
         generator=dict(_delete_=True, type='GumbelSampler'),
-    )
+    ),
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from ...structures import ClassFlips
+from .class_flips import ClassFlips
 
 
 def class_shares(labels: Tensor, num_classes: int) -> Tensor:

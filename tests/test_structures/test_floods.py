@@ -2,8 +2,7 @@ import torch
 
 from mmcar.evaluation import class_shares, floods, largest_shares
 from mmcar.structures import ClassFlips
-
-from .. import brute_force as bf
+from tests.test_evaluation import brute_force as bf
 
 
 def brute_force_share(label_map, class_id):
