@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from statistics import mean, stdev
 
 from .methods import DIET_RATE, METHODS, Setting
 from .refined import DIETS, NO_D
@@ -10,6 +11,7 @@ from .rows import (
     SEEDS,
     Row,
     check_budget,
+    figures,
     methods_of,
     rows_of,
     tuning,
@@ -178,11 +180,29 @@ def diet_verdict(records: Sequence[dict]) -> str:
         ]
         text = ' '.join(found) or (
             'no diet with an accuracy above chance improves floods or '
-            f'{COLUMNS[task.second].heading} by more than the spread over '
+            f'{COLUMNS[task.second].heading} by more than its spread over '
             'seeds without harming GED 16.'
         )
         lines.append(f'- *{task.title}*: {text}')
     return '\n'.join(lines) or 'Did not run yet.'
+
+
+def gains(key: str, row: Row, other: Row) -> list[float]:
+    """By how much a row is better than another, seed by seed.
+
+    Both have the same F for a seed, which decides about most of a score.
+    """
+    before = {run['seed']: figures(run).get(key) for run in other.runs}
+    return [
+        better(key, figures(run)[key], before[run['seed']])
+        for run in row.runs
+        if before.get(run['seed']) is not None and key in figures(run)
+    ]
+
+
+def is_certain(found: Sequence[float]) -> bool:
+    """Whether a gain is larger than its spread over seeds."""
+    return len(found) > 1 and mean(found) > stdev(found)
 
 
 def gain_of(row: Row, without: Row, variant: str, task: Task) -> str | None:
@@ -190,22 +210,19 @@ def gain_of(row: Row, without: Row, variant: str, task: Task) -> str | None:
     accuracy = row.mean('d_acc')
     if not accuracy > CHANCE + ABOVE_CHANCE or row.failed:
         return None
-
-    def gain(key: str) -> float:
-        return better(key, row.mean(key), without.mean(key))
-
-    if gain('GED_16') < -spread_of('GED_16', row, without):
+    if is_certain([-gain for gain in gains('GED_16', row, without)]):
         return None
-    gains = [
+    improved = [
         f'{COLUMNS[key].heading} {row.cell(key)} against {without.cell(key)}'
+        f' ({", ".join(map(COLUMNS[key].shown, found))} better by seed)'
         for key in ('flood_rate_16', task.second)
-        if gain(key) > spread_of(key, row, without)
+        if is_certain(found := gains(key, row, without))
     ]
-    if not gains:
+    if not improved:
         return None
     ged = f'{row.cell("GED_16")} against {without.cell("GED_16")}'
     accuracy_shown = COLUMNS['d_acc'].shown(accuracy)
     return (
-        f'*{variant}* improves {" and ".join(gains)} without D, at GED 16 '
+        f'*{variant}* improves {" and ".join(improved)} without D, at GED 16 '
         f'{ged} (accuracy of D {accuracy_shown} %).'
     )

@@ -227,6 +227,7 @@ def test_diets_of_d_are_compared_over_seeds():
         ((0.21, 0.2, 0.2), (0.01, 0.011, 0.01), 0.5, False),  # chance
         ((0.3, 0.3, 0.301), (0.01, 0.011, 0.01), 0.8, False),  # harms GED
         ((0.21, 0.2, 0.2), (0.01, 0.03, 0.01), 0.8, False),  # not every seed
+        ((0.21, 0.2, 0.2), (0.02, 0.02, 0.021), 0.8, False),  # no gain
     ],
 )
 def test_a_diet_earns_its_keep_without_harm(geds, floods, accuracy, earns):
@@ -249,3 +250,11 @@ def test_a_page_without_a_table_is_refused():
     with pytest.raises(UserError, match='settings'):
         fill_page('<!-- table: runs -->\n<!-- end -->', [])
     assert set(all_tables([])) >= {'summary', 'bubil', 'settings', 'runs'}
+
+
+def test_diets_are_compared_seed_by_seed():
+    """F differs more between seeds than D changes; each seed has one F."""
+    records = diet(NO_D, (0.2, 0.25, 0.3), (0.02, 0.05, 0.09))
+    records += diet(FED, (0.2, 0.25, 0.3), (0.01, 0.04, 0.081), 0.6)
+    (line,) = diet_verdict(records).splitlines()
+    assert '(1.00, 1.00, .90 better by seed)' in line
