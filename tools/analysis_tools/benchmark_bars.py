@@ -325,7 +325,9 @@ BARS = (
         exponent('RefinementUNet, pixels'),
         0.1,
         False,
-        'features of 512x512 pixels take 33 MB: more than most caches hold',
+        'at 128x128 a part of the time, calls and weights that the noise '
+        'scales, does not grow with pixels; features of 512x512 take 33 MB, '
+        'more than most caches hold',
     ),
     Bar(
         'two ranks over one',
