@@ -104,7 +104,9 @@ def exponent(case: str) -> Callable:
 
 CONVOLUTIONS = (
     'convolutions take four fifths of the time, at nine tenths of the rate '
-    'of a large product of matrices; the compiler leaves them as they are'
+    'of a large product of matrices; the compiler leaves them as they are: '
+    'the folded decoder compiled took 0.93 of the time here, and 1.03 at '
+    '256x512'
 )
 PASSES = (
     'convolutions and their backward passes take half of our step; the rest '
