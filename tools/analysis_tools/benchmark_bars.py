@@ -218,6 +218,14 @@ BARS = (
         False,
     ),
     Bar(
+        'at a temperature: MB without label maps, times the input',
+        beside_input('at temperature'),
+        1.2,
+        False,
+        'the mean of the samples and the probabilities of one sample, each as '
+        'large as the input',
+    ),
+    Bar(
         'fields: seconds',
         seconds('training-free 1024x2048, 19 classes, fields', 'whole'),
         10,

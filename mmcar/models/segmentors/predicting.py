@@ -216,6 +216,7 @@ def draw_samples(
                 own.add_small_labels(maps[:, i], restore)
             else:
                 own.add_labels(restore(maps[:, i]))
+        del maps  # not to be held while the next chunk is drawn
     return drawn
 
 
