@@ -245,7 +245,8 @@ BARS = (
         PASSES,
     ),
     Bar(
-        "step of G on the quickstart's F, over the other checkout",
+        "step of the recipe's U-Net, the quickstart's G before TunedSampler, "
+        "on the quickstart's F, over the other checkout",
         other('step of G, quick'),
         5,
         True,
