@@ -221,12 +221,11 @@ BARS = (
         False,
     ),
     Bar(
-        'at a temperature: MB without label maps, times the input',
+        'at a temperature, as TunedSampler: MB without label maps, times the '
+        'input',
         beside_input('at temperature'),
         1.2,
         False,
-        'the mean of the samples and the probabilities of one sample, each as '
-        'large as the input',
     ),
     Bar(
         'fields: seconds',

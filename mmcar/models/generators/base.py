@@ -118,6 +118,15 @@ class BaseGenerator(BaseModule):
         """Whether samples are label maps in the form of probabilities."""
         return self.temperature == 0
 
+    @property
+    def draws_by_rows(self) -> bool:
+        """Whether `sample_rows` takes less than all of a sample."""
+        return False
+
+    def sample_rows(self, features: Any, z: Tensor, rows: slice) -> Tensor:
+        """Return some rows (s, B, K, h, W) of what `sample` returns."""
+        return self.sample(features, z)[..., rows, :]
+
     def sample_labels(self, features: Any, z: Tensor) -> Tensor:
         """Return label maps (s, B, H, W) for noise ``z`` (s, B, d)."""
         maps = [

@@ -11,8 +11,8 @@ from mmengine.structures import PixelData
 from mmseg.structures import SegDataSample
 from torch import Tensor
 
-from ...structures import is_resized, to_original
-from ...utils.class_argmax import class_argmax, gains_by_tiles
+from ...structures import is_resized, is_unchanged, to_original
+from ...utils.class_argmax import class_argmax, gains_by_tiles, row_blocks
 from .sample_maps import SampleMaps, is_whole
 
 SMALLEST = torch.finfo(torch.float32).tiny
@@ -114,7 +114,22 @@ def draw_samples(
     chunk_size = model.test_cfg['samples_per_chunk'] or automatic_chunk(
         model, inputs, len(z)
     )
+    by_rows = (
+        model.draws_by_rows
+        and not model.one_hot
+        and len(metas) == 1
+        and gains_by_tiles(inputs.device)
+        and is_unchanged(inputs, metas[0])
+    )
     for chunk in z.split(chunk_size):
+        if by_rows:
+            size = inputs.shape[-2:]
+            parts = (
+                (rows, model.sample_rows(state, chunk, rows)[:, 0])
+                for rows in row_blocks(size)
+            )
+            drawn[0].add_rows(parts, size)
+            continue
         draw = model.sample_labels if model.one_hot else model.sample
         maps = draw(state, chunk)
         for i, (own, meta, restore) in enumerate(

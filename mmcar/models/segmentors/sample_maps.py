@@ -1,6 +1,6 @@
 """Samples of one image as label maps, and the mean of their probabilities."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import torch
 from mmengine.structures import PixelData
@@ -58,6 +58,27 @@ class SampleMaps:
         """Add samples by their probabilities (s, K, h, w)."""
         self.maps.append(class_argmax(probs))
         self._add(probs.sum(dim=0) if len(probs) > 1 else probs[0])
+
+    def add_rows(
+        self, parts: Iterable[tuple[slice, Tensor]], size: Sequence[int]
+    ) -> None:
+        """Add samples by their probabilities, some rows at a time.
+
+        Args:
+            parts: Rows and their probabilities (s, K, h, W).
+            size: Height and width of the image.
+        """
+        maps: Tensor | None = None
+        for rows, probs in parts:
+            if maps is None:
+                shape = len(probs), *size
+                maps = probs.new_empty(shape, dtype=self.id_dtype)
+            if self.total is None:
+                self.total = probs.new_zeros(self.num_classes, *size)
+            maps[:, rows] = class_argmax(probs)
+            self.total[:, rows] += probs.sum(0) if len(probs) > 1 else probs[0]
+        if maps is not None:
+            self.maps.append(maps)
 
     def add_small_probs(
         self, probs: Tensor, restore: Callable[[Tensor], Tensor]
@@ -133,6 +154,18 @@ class SampleMaps:
             self.total = torch.zeros_like(probs)
         self.total += probs
 
+    def _joined(self) -> Tensor:
+        """All label maps (S, h, w), no chunk of them held any longer."""
+        if len(self.maps) == 1 and is_whole(self.maps[0]):
+            return self.maps.pop()
+        number, size = sum(map(len, self.maps)), self.maps[0].shape[1:]
+        joined = self.maps[0].new_empty(number, *size)
+        while self.maps:  # each is freed before the next is copied
+            part = self.maps.pop()
+            joined[number - len(part) : number] = part
+            number -= len(part)
+        return joined
+
     def fields(self, number: int) -> dict[str, PixelData]:
         """``pred_samples`` (S, h, w) and ``sample_probs`` (K, h, w).
 
@@ -140,9 +173,7 @@ class SampleMaps:
             number: How many samples to keep, S. If more were drawn, it is
                 those that stand for all best; the mean is that of all.
         """
-        maps = self.maps[0]
-        if len(self.maps) > 1 or not is_whole(maps):
-            maps = torch.cat(self.maps)
+        maps = self._joined()
         total = self.total
         if total is None:
             total = class_counts(maps, self.num_classes)
