@@ -55,6 +55,11 @@ class GroupedGumbel(nn.Module):
         group_of = {i: g for g, ids in enumerate(self.members) for i in ids}
         self.group_of = [group_of[i] for i in range(num_classes)]
 
+    @property
+    def varies(self) -> bool:
+        """Whether noise differs between pixels."""
+        return self.shown.varies
+
     def likely(self, log_probs: Tensor) -> Tensor:
         """Log F (B, K, H, W) without groups below the floor."""
         if not self.shown.floor:

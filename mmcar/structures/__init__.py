@@ -7,7 +7,7 @@ from .class_flips import (
     check_predicted,
     class_flips_of,
 )
-from .geometry import is_resized, to_input, to_original
+from .geometry import is_resized, is_unchanged, to_input, to_original
 from .labels import label_distribution
 from .sample_keys import (
     KeyOwners,
@@ -24,6 +24,7 @@ __all__ = [
     'check_predicted',
     'class_flips_of',
     'is_resized',
+    'is_unchanged',
     'label_distribution',
     'refuse_shared_keys',
     'sample_key',

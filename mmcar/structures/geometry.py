@@ -43,6 +43,12 @@ def is_resized(maps: Tensor, meta: Mapping) -> bool:
     return original_size(maps, meta) != tuple(inner)
 
 
+def is_unchanged(maps: Tensor, meta: Mapping) -> bool:
+    """Whether the input (..., H, W) is the image, pixel by pixel."""
+    padded = without_padding(maps, meta).shape != maps.shape
+    return not (padded or meta.get('flip') or is_resized(maps, meta))
+
+
 def to_original(probs: Tensor, meta: Mapping, align_corners: bool) -> Tensor:
     """Undo padding, mirroring and resize of an image's prediction.
 

@@ -91,19 +91,29 @@ def as_array(maps: Tensor) -> np.ndarray:
     return maps.detach().numpy()
 
 
-def class_argmax(scores: Tensor) -> Tensor:
-    """``scores.argmax(dim=1)`` of (B, K, H, W) as small integers."""
+def class_argmax(scores: Tensor, ids: Sequence[int] | None = None) -> Tensor:
+    """``scores.argmax(dim=1)`` of (B, K, H, W) as small integers.
+
+    Args:
+        scores: Of any classes.
+        ids: Which classes they are, in ascending order; None: all, from 0.
+
+    Returns:
+        (B, H, W).
+    """
     batch, classes, height, width = scores.shape
-    dtype = label_dtype(classes)
+    ids = range(classes) if ids is None else ids
+    dtype = label_dtype(ids[-1] + 1)
     if not gains_by_tiles(scores.device):
-        return scores.argmax(dim=1).to(dtype)
+        found = torch.tensor(ids, dtype=dtype, device=scores.device)
+        return found[scores.argmax(dim=1)]
     labels = torch.empty((batch, height, width), dtype=dtype)
     for values, own in zip(as_array(scores), labels.numpy(), strict=True):
         for rows in row_blocks((height, width)):
             maps = values[:, rows]
             if maps.strides[-1] != maps.itemsize:  # channels last
                 maps = np.ascontiguousarray(maps)
-            running_argmax(maps, range(classes), own[rows])
+            running_argmax(maps, ids, own[rows])
     return labels
 
 

@@ -1,5 +1,6 @@
 """Training a sharp model computes no denormal numbers, which are slow."""
 
+import math
 from collections import Counter
 
 import pytest
@@ -8,6 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from mmcar.engine.hooks import NetworkEMAHook
+from mmcar.models.denormals import bounded_softmax
 from tests.test_engine.runs import train
 from tests.toys import toy_batch, toy_config, toy_model, toy_optims
 
@@ -116,3 +118,44 @@ def test_none_are_left_behind_by_phases(generator, tmp_path):
         key: denormals(v) for key, v in kept.items() if v.is_floating_point()
     }
     assert not any(found.values()), +Counter(found)
+
+
+@pytest.mark.parametrize('temperature', [1.0, 0.05])
+def test_softmax_is_that_of_bounded_logits(temperature):
+    """Value, gradient and gradient of the gradient, by plain operations."""
+    torch.manual_seed(0)
+    logits = 3 * torch.randn(2, 3, 4, 5, dtype=torch.float64)
+    logits.requires_grad_(True)
+
+    def plain(x):
+        x = x / temperature
+        x = x - x.detach().amax(2, keepdim=True)
+        return x.clamp_min(-30).softmax(2)
+
+    def derivatives(function):
+        probs = function(logits)
+        (first,) = torch.autograd.grad(
+            probs.square().sum(), logits, create_graph=True
+        )
+        (second,) = torch.autograd.grad(first.square().sum(), logits)
+        return probs, first, second
+
+    found = derivatives(lambda x: bounded_softmax(x, 2, temperature))
+    for ours, expected in zip(found, derivatives(plain), strict=True):
+        torch.testing.assert_close(ours, expected, rtol=0, atol=1e-9)
+    assert found[0].min() >= 1e-14
+
+
+@pytest.mark.parametrize('overwrite', [False, True])
+@pytest.mark.parametrize('last', [False, True])
+def test_softmax_without_gradients(overwrite, last):
+    torch.manual_seed(0)
+    logits = 3 * torch.randn(4, 3, 5, 6)
+    if last:
+        logits = logits.contiguous(memory_format=torch.channels_last)
+    before = logits.clone()
+    probs = bounded_softmax(logits, 1, 0.05, overwrite)
+    expected = (before / 0.05).softmax(1).clamp_min(math.exp(-30))
+    assert torch.equal(probs, expected)
+    assert (probs.data_ptr() == logits.data_ptr()) == overwrite
+    assert torch.equal(logits, before) == (not overwrite)

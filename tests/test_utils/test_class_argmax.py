@@ -17,6 +17,15 @@ def test_class_argmax_is_argmax(size, classes):
     assert torch.equal(labels.long(), scores.argmax(1))
 
 
+def test_class_argmax_of_some_classes():
+    scores = torch.randn(2, 3, 40, 50)
+    found = class_argmax(scores, [1, 4, 300])
+    expected = torch.tensor([1, 4, 300])[scores.argmax(1)]
+    assert found.dtype == torch.int16 and torch.equal(found.long(), expected)
+    on_meta = class_argmax(scores.to('meta'), [1, 4])
+    assert on_meta.shape == (2, 40, 50) and on_meta.dtype == torch.uint8
+
+
 def test_class_argmax_of_any_memory_format_and_type():
     torch.manual_seed(0)
     scores = torch.randn(2, 5, 40, 130)

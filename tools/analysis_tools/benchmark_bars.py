@@ -104,7 +104,9 @@ def exponent(case: str) -> Callable:
 
 CONVOLUTIONS = (
     'convolutions take four fifths of the time, at nine tenths of the rate '
-    'of a large product of matrices; the compiler leaves them as they are'
+    'of a large product of matrices; the compiler leaves them as they are: '
+    'the folded decoder compiled took 0.93 of the time here, and 1.03 at '
+    '256x512'
 )
 PASSES = (
     'convolutions and their backward passes take half of our step; the rest '
@@ -118,7 +120,10 @@ SMALL_STEPS = (
     'steps of a tenth of a second: data samples are moved one by one, modules '
     'walked through and hooks called as in large ones'
 )
-RESIZED = 'every class of every sample is resized, as much work as sampling'
+RESIZED = (
+    'metrics of four times the pixels, and resizing: of an untrained network '
+    'every class may win in every sample; trained ones leave most out'
+)
 BARS = (
     Bar(
         'LIDC 128x128: over plain sampling',
@@ -216,6 +221,13 @@ BARS = (
         False,
     ),
     Bar(
+        'at a temperature, as TunedSampler: MB without label maps, times the '
+        'input',
+        beside_input('at temperature'),
+        1.2,
+        False,
+    ),
+    Bar(
         'fields: seconds',
         seconds('training-free 1024x2048, 19 classes, fields', 'whole'),
         10,
@@ -235,7 +247,8 @@ BARS = (
         PASSES,
     ),
     Bar(
-        "step of G on the quickstart's F, over the other checkout",
+        "step of the recipe's U-Net, the quickstart's G before TunedSampler, "
+        "on the quickstart's F, over the other checkout",
         other('step of G, quick'),
         5,
         True,
@@ -325,7 +338,9 @@ BARS = (
         exponent('RefinementUNet, pixels'),
         0.1,
         False,
-        'features of 512x512 pixels take 33 MB: more than most caches hold',
+        'at 128x128 a part of the time, calls and weights that the noise '
+        'scales, does not grow with pixels; features of 512x512 take 33 MB, '
+        'more than most caches hold',
     ),
     Bar(
         'two ranks over one',

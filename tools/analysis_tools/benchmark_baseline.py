@@ -3,8 +3,9 @@
 Both predict an image with 16 samples, with the same weights and seed and an F
 that was computed before, and make steps of G. ``same_pixels`` is the share of
 pixels that both give the same class, in all samples. Random weights are the
-other checkout's; F of the quickstart's step is the trained one of
-``--checkpoint``.
+other checkout's. The last step is that of the recipe's U-Net
+(car_recipe_small), which the quickstart trained before it took a
+``TunedSampler``, on the quickstart's F, the trained one of ``--checkpoint``.
 """
 
 import argparse
@@ -28,7 +29,7 @@ DRAWN = {
 }
 STEPS = {
     ('lidc', 2, 20): 'step of G, LIDC, batch 2, 20 samples',
-    ('recipe', 8, 8): 'step of G, quickstart, batch 8, 8 samples',
+    ('recipe', 8, 8): "step of G, quickstart's F, batch 8, 8 samples",
 }
 
 

@@ -30,7 +30,7 @@ from mmseg.registry import DATASETS
 from torch.utils.data import Dataset
 
 from mmcar.models import CARSegmentor
-from mmcar.models.segmentors.predicting import SampleMaps
+from mmcar.models.segmentors.sample_maps import SampleMaps
 from mmcar.utils.background import BackgroundWriter
 
 CONFIGS = Path(__file__).parents[2] / 'configs'
@@ -113,6 +113,8 @@ class Parts:
                 ('networks', CARSegmentor, 'sample'),
                 ('networks', CARSegmentor, 'sample_labels'),
                 ('networks', SampleMaps, 'add_probs'),
+                ('networks', SampleMaps, 'add_largest'),
+                ('networks', SampleMaps, 'add_rows'),
                 ('metrics', Evaluator, 'process'),
                 ('metrics', Evaluator, 'evaluate'),
                 ('writing', BackgroundWriter, '_write'),

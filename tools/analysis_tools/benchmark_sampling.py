@@ -148,6 +148,15 @@ class GivenProbabilities(StochasticSegmentor):
         """Probabilities."""
         return self.sampler.sample(state, z)
 
+    @property
+    def draws_by_rows(self) -> bool:
+        """Whether the sampler does."""
+        return self.sampler.draws_by_rows
+
+    def sample_rows(self, state: Tensor, z: Tensor, rows: slice) -> Tensor:
+        """Some rows of the probabilities."""
+        return self.sampler.sample_rows(state, z, rows)
+
     def sample_labels(self, state: Tensor, z: Tensor) -> Tensor:
         """Label maps."""
         return self.sampler.sample_labels(state, z)

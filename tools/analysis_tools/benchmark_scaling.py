@@ -25,6 +25,7 @@ from benchmark_sampling import inputs
 from benchmark_timing import alternate, processor_seconds
 from torch.nn.parallel import DistributedDataParallel
 
+from mmcar.cli import keep_freed_memory
 from mmcar.evaluation import generalized_energy_distance
 from mmcar.models import GumbelSampler, RefinementUNet
 from mmcar.models.memory_format import lay_out_weights
@@ -66,6 +67,7 @@ def step_seconds(
 ) -> list[float]:
     """Median seconds of a rank's step of G: processor's and clock's."""
     torch.set_num_threads(1)
+    keep_freed_memory()  # a new process does not inherit it
     os.environ['GLOO_SOCKET_IFNAME'] = 'lo'
     dist.init_process_group(
         'gloo', init_method=f'file://{file}', rank=rank, world_size=ranks

@@ -1,7 +1,8 @@
 """One checkout of the code, asked for work by ``benchmark.py baseline``.
 
 Uses nothing but what every checkout has: model configs, the registry,
-``test_step`` and ``train_step``. Reads one job per line, answers with JSON.
+``test_step`` and ``train_step``, and how the tools free memory. Reads one job
+per line, answers with JSON.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from mmseg.structures import SegDataSample
 from torch.nn.modules.batchnorm import _BatchNorm
 
 import mmcar
+from mmcar.cli import keep_freed_memory
 
 ROOT = Path(__file__).resolve().parents[2]
 CLASSES_24 = {
@@ -184,6 +186,7 @@ def main() -> None:
     parser.add_argument('root', type=Path, help='the checkout')
     args = parser.parse_args()
     torch.set_num_threads(1)
+    keep_freed_memory()  # as the tools of both checkouts do
     init_default_scope('mmseg')
     assert Path(mmcar.__file__).is_relative_to(args.root.resolve())
     worker, answers = Worker(args.root), sys.stdout

@@ -12,6 +12,7 @@ import torch
 from mmengine.model import BaseModule
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
+from torch.utils._pytree import tree_leaves
 from torch.utils.checkpoint import checkpoint
 
 from ...utils.checks import at_least
@@ -33,6 +34,16 @@ class GeneratorOutput(NamedTuple):
 
     results: Tensor | list[tuple[Tensor, ...]]
     posterior: tuple[Tensor, Tensor] | None
+
+
+def _share(logits: Tensor, features: Any) -> bool:
+    """Whether logits lie in the memory of features, e.g. are a view."""
+    own = logits.untyped_storage().data_ptr()
+    return any(
+        tensor.untyped_storage().data_ptr() == own
+        for tensor in tree_leaves(features)
+        if isinstance(tensor, Tensor)
+    )
 
 
 class BaseGenerator(BaseModule):
@@ -77,7 +88,11 @@ class BaseGenerator(BaseModule):
 
     @abstractmethod
     def decode(self, features: Any, z: Tensor) -> Tensor:
-        """Return logits (s, B, K, H, W), before the temperature."""
+        """Return logits (s, B, K, H, W), before the temperature.
+
+        They may be overwritten: what is kept for later calls must not be
+        returned, unless it is a part of the features.
+        """
 
     def sample(self, features: Any, z: Tensor) -> Tensor:
         """Return probabilities (s, B, K, H, W) for noise ``z`` (s, B, d)."""
@@ -85,9 +100,9 @@ class BaseGenerator(BaseModule):
         if self.temperature == 0:
             best = logits.argmax(dim=2, keepdim=True)
             return torch.zeros_like(logits).scatter_(2, best, 1.0)
-        if self.temperature != 1:
-            logits = logits / self.temperature
-        return bounded_softmax(logits, dim=2)
+        # Traces have no memory to save, and no storage to look at.
+        spare = not torch.jit.is_tracing() and not _share(logits, features)
+        return bounded_softmax(logits, 2, self.temperature, overwrite=spare)
 
     @property
     def independent_samples(self) -> bool:
@@ -102,6 +117,15 @@ class BaseGenerator(BaseModule):
     def one_hot(self) -> bool:
         """Whether samples are label maps in the form of probabilities."""
         return self.temperature == 0
+
+    @property
+    def draws_by_rows(self) -> bool:
+        """Whether `sample_rows` takes less than all of a sample."""
+        return False
+
+    def sample_rows(self, features: Any, z: Tensor, rows: slice) -> Tensor:
+        """Return some rows (s, B, K, h, W) of what `sample` returns."""
+        return self.sample(features, z)[..., rows, :]
 
     def sample_labels(self, features: Any, z: Tensor) -> Tensor:
         """Return label maps (s, B, H, W) for noise ``z`` (s, B, d)."""

@@ -29,7 +29,8 @@ class FoldedBlock(NamedTuple):
         resize: Weight and bias of the 1x1 convolution before a resize; None
             for a transposed convolution.
         scale: Of batch norm (C',).
-        shift: Of batch norm (C',).
+        shift: What batch norm and the bias of a transposed convolution add
+            (C', 3, 3): at the corners, edges and inner pixels of a map.
     """
 
     weight: Tensor
@@ -75,10 +76,13 @@ def fold(block: Any) -> FoldedBlock:
     """Fold an up block in eval mode."""
     scale, shift = _affine(block.norm, block.conv.out_channels)
     weight = block.conv.weight.double() * scale.view(-1, 1, 1, 1)
+    shift = shift.view(-1, 1, 1).expand(-1, 3, 3)
     resize = None
     if block.resize:
         resize = block.up.weight, block.up.bias
     else:
+        bias = block.up.bias.double().view(-1, 1, 1).expand(-1, 3, 3)
+        shift = (shift + F.conv2d(bias[None], weight, padding=1)[0]).float()
         weight = seen_through(block.up.weight.double(), weight)
     weight = weight.float().contiguous(memory_format=NHWC)
     return FoldedBlock(weight, resize, scale, shift)
@@ -113,21 +117,37 @@ class FoldedDecoder:
         return FoldedDecoder, ()
 
 
-def fold_skip(block: Any, folded: FoldedBlock, skip: Tensor) -> Tensor:
+def fold_skip(folded: FoldedBlock, skip: Tensor) -> Tensor:
     """All that a block adds and that is the same for every sample.
 
     Args:
-        block: The up block.
-        folded: The same, folded.
+        folded: The up block, folded.
         skip: ``conv_skip`` of its skip connection (B, C', h, w).
 
     Returns:
         (B, C', h, w).
     """
+    inner = folded.shift[:, 1:2, 1:2]
+    scale = folded.scale.view(-1, 1, 1)
+    out = torch.addcmul(inner, skip, scale).contiguous(memory_format=NHWC)
     if folded.resize is None:
-        skip = skip + block.convolved_bias(skip.shape[-2:])
-    scale, shift = (t.view(1, -1, 1, 1) for t in (folded.scale, folded.shift))
-    return (skip * scale + shift).contiguous(memory_format=NHWC)
+        _add_to_border(out, folded.shift - inner)
+    return out
+
+
+def _add_to_border(maps: Tensor, added: Tensor) -> None:
+    """Add to the outermost pixels of maps, in place.
+
+    Args:
+        maps: (B, C, h, w), of 2x2 pixels at least.
+        added: (C, 3, 3), for corners and edges; nothing for inner pixels.
+    """
+    for row in (0, -1):
+        maps[..., row, :1] += added[:, row, :1]
+        maps[..., row, 1:-1] += added[:, row, 1:2]
+        maps[..., row, -1:] += added[:, row, -1:]
+    for column in (0, -1):
+        maps[..., 1:-1, column] += added[:, 1:2, column]
 
 
 def fits(x: Tensor, block: Any, skip: Tensor) -> bool:

@@ -72,6 +72,17 @@ class GumbelSampler(BaseGenerator):
         """Return perturbed log-probabilities (s, B, K, H, W)."""
         return self.gumbel.perturb(features, z)
 
+    @property
+    def draws_by_rows(self) -> bool:
+        """Where noise is the same at all pixels."""
+        return not self.gumbel.varies
+
+    def sample_rows(self, features: Tensor, z: Tensor, rows: slice) -> Tensor:
+        """Return some rows (s, B, K, h, W) of what `sample` returns."""
+        if not self.draws_by_rows:
+            return super().sample_rows(features, z, rows)
+        return self.sample(features[..., rows, :], z)
+
     def sample_labels(self, features: Tensor, z: Tensor) -> Tensor:
         """Return label maps (s, B, H, W): the argmax of `decode`."""
         if not gains_by_tiles(features.device):

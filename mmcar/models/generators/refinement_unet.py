@@ -204,9 +204,9 @@ class RefinementUNet(BaseGenerator):
         ):
             return features
         folded = [
-            (linear, fold_skip(block, linear, skip))
-            for block, linear, skip in zip(
-                blocks, self._folded.blocks(blocks), skips, strict=True
+            (linear, fold_skip(linear, skip))
+            for linear, skip in zip(
+                self._folded.blocks(blocks), skips, strict=True
             )
         ]
         base = features.base.contiguous(memory_format=torch.channels_last)

@@ -174,6 +174,16 @@ class CARSegmentor(StochasticSegmentor):
         """Draw class probabilities (s, B, K, H, W)."""
         return self.decode_head.generator.sample(state.features, z)
 
+    @property
+    def draws_by_rows(self) -> bool:
+        """Whether G does."""
+        return self.decode_head.generator.draws_by_rows
+
+    def sample_rows(self, state: CARState, z: Tensor, rows: slice) -> Tensor:
+        """Draw some rows (s, B, K, h, W)."""
+        generator = self.decode_head.generator
+        return generator.sample_rows(state.features, z, rows)
+
     def sample_labels(self, state: CARState, z: Tensor) -> Tensor:
         """Draw label maps (s, B, H, W)."""
         return self.decode_head.generator.sample_labels(state.features, z)

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -11,26 +11,13 @@ from mmengine.structures import PixelData
 from mmseg.structures import SegDataSample
 from torch import Tensor
 
-from ...structures import is_resized, to_original
-from ...utils.class_argmax import (
-    class_argmax,
-    class_counts,
-    gains_by_tiles,
-    label_dtype,
-)
-from ...utils.support_points import representative
+from ...structures import is_resized, is_unchanged, to_original
+from ...utils.class_argmax import class_argmax, gains_by_tiles, row_blocks
 from .redrawing import redraw_floods
+from .sample_maps import SampleMaps, is_whole
 
 SMALLEST = torch.finfo(torch.float32).tiny
 """Probabilities below have no finite logarithm once they are rounded."""
-
-
-def is_whole(maps: Tensor) -> bool:
-    """Whether maps share their memory with nothing else.
-
-    A part of a batch that is kept or saved takes all of the batch with it.
-    """
-    return maps.untyped_storage().nbytes() == maps.nbytes
 
 
 def bounded_logs(log_probs: Tensor) -> Tensor:
@@ -44,86 +31,6 @@ def bounded_logs(log_probs: Tensor) -> Tensor:
     if looked and bool(log_probs.amin() >= least):
         return log_probs
     return log_probs.clamp_min(least)
-
-
-class SampleMaps:
-    """Label maps of one image's samples, and the mean of their probabilities.
-
-    Args:
-        num_classes: Number of classes K.
-    """
-
-    def __init__(self, num_classes: int) -> None:
-        self.num_classes = num_classes
-        self.id_dtype = label_dtype(num_classes)
-        self.maps: list[Tensor] = []
-        self.total: Tensor | None = None
-
-    def add_probs(self, probs: Tensor) -> None:
-        """Add samples by their probabilities (s, K, h, w)."""
-        self.maps.append(class_argmax(probs))
-        self._add(probs.sum(dim=0) if len(probs) > 1 else probs[0])
-
-    def add_labels(self, labels: Tensor) -> None:
-        """Add samples by their label maps (s, h, w)."""
-        self.maps.append(labels.to(self.id_dtype))
-
-    def add_small_labels(
-        self, labels: Tensor, restore: Callable[[Tensor], Tensor]
-    ) -> None:
-        """Add samples by label maps (s, H, W) of the network's input size.
-
-        As if their one-hot form were resized as probabilities, but one class
-        at a time, and only the classes that occur.
-
-        Args:
-            labels: Label maps.
-            restore: Brings maps (1, 1, H, W) to the image's original size.
-        """
-        for one in labels:
-            ids = one.unique().tolist()
-            maps = (restore((one == k).float()[None, None]) for k in ids)
-            self.maps.append(self._largest(maps, ids)[None])
-
-    def _largest(self, maps: Iterator[Tensor], ids: list[int]) -> Tensor:
-        """Id of the largest map (1, 1, h, w) at each pixel, (h, w)."""
-        best = label = None
-        for index, scores in zip(ids, (m[0, 0] for m in maps), strict=True):
-            if best is None:
-                best = torch.zeros_like(scores)
-                label = torch.zeros_like(scores, dtype=self.id_dtype)
-            if self.total is None:
-                self.total = scores.new_zeros(self.num_classes, *scores.shape)
-            self.total[index] += scores
-            label.masked_fill_(scores > best, index)
-            torch.maximum(best, scores, out=best)
-        return label
-
-    def _add(self, probs: Tensor) -> None:
-        if self.total is None:
-            self.total = torch.zeros_like(probs)
-        self.total += probs
-
-    def fields(self, number: int) -> dict[str, PixelData]:
-        """``pred_samples`` (S, h, w) and ``sample_probs`` (K, h, w).
-
-        Args:
-            number: How many samples to keep, S. If more were drawn, it is
-                those that stand for all best; the mean is that of all.
-        """
-        maps = self.maps[0]
-        if len(self.maps) > 1 or not is_whole(maps):
-            maps = torch.cat(self.maps)
-        total = self.total
-        if total is None:
-            total = class_counts(maps, self.num_classes)
-        mean = total.div_(len(maps))
-        if number < len(maps):
-            maps = representative(maps, number, self.num_classes)
-        return dict(
-            pred_samples=PixelData(data=maps),
-            sample_probs=PixelData(data=mean),
-        )
 
 
 @torch.no_grad()
@@ -203,22 +110,46 @@ def draw_samples(
     """
     metas = [sample.metainfo for sample in data_samples]
     drawn = [SampleMaps(model.num_classes) for _ in metas]
+    restores = [
+        partial(to_original, meta=meta, align_corners=model.align_corners)
+        for meta in metas
+    ]
     chunk_size = model.test_cfg['samples_per_chunk'] or automatic_chunk(
         model, inputs, len(z)
     )
+    by_rows = (
+        model.draws_by_rows
+        and not model.one_hot
+        and len(metas) == 1
+        and gains_by_tiles(inputs.device)
+        and is_unchanged(inputs, metas[0])
+    )
     for chunk in z.split(chunk_size):
+        if by_rows:
+            size = inputs.shape[-2:]
+            parts = (
+                (rows, model.sample_rows(state, chunk, rows)[:, 0])
+                for rows in row_blocks(size)
+            )
+            drawn[0].add_rows(parts, size)
+            continue
         draw = model.sample_labels if model.one_hot else model.sample
         maps = draw(state, chunk)
-        for i, (own, meta) in enumerate(zip(drawn, metas, strict=True)):
-            restore = partial(
-                to_original, meta=meta, align_corners=model.align_corners
-            )
-            if not model.one_hot:
-                own.add_probs(restore(maps[:, i]))
-            elif is_resized(inputs, meta):
+        for i, (own, meta, restore) in enumerate(
+            zip(drawn, metas, restores, strict=True)
+        ):
+            resized = is_resized(inputs, meta)
+            if model.one_hot and resized:
                 own.add_small_labels(maps[:, i], restore)
-            else:
+            elif model.one_hot:
                 own.add_labels(restore(maps[:, i]))
+            elif resized:
+                own.add_small_probs(maps[:, i], restore)
+            else:
+                own.add_probs(restore(maps[:, i]))
+        del maps  # not to be held while the next chunk is drawn
+    for own, restore in zip(drawn, restores, strict=True):
+        own.restore_mean(restore)
     return drawn
 
 

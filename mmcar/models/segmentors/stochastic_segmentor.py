@@ -129,6 +129,15 @@ class StochasticSegmentor(BaseSegmentor):
             z: Standard normal noise ``(s, B, *noise_shape)``.
         """
 
+    @property
+    def draws_by_rows(self) -> bool:
+        """Whether `sample_rows` takes less memory than `sample`."""
+        return False
+
+    def sample_rows(self, state: Any, z: Tensor, rows: slice) -> Tensor:
+        """Draw some rows (s, B, K, h, W) of what `sample` draws."""
+        return self.sample(state, z)[..., rows, :]
+
     def sample_labels(self, state: Any, z: Tensor) -> Tensor:
         """Draw label maps (s, B, H, W); a method may know a faster way."""
         return self.sample(state, z).argmax(dim=2)

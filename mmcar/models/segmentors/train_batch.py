@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 import torch.nn.functional as F
@@ -32,13 +33,22 @@ class TrainBatch:
     def __post_init__(self) -> None:
         #: The drawn label (B, H, W).
         self.label = torch.cat([s.gt_sem_seg.data for s in self.data_samples])
+
+    @cached_property
+    def mask(self) -> Tensor:
+        """1 where the drawn label is known (B, 1, H, W)."""
         known = self.label != self.ignore_index
-        #: 1 where the drawn label is known (B, 1, H, W).
-        self.mask = known[:, None].to(self.image.dtype)
-        #: The drawn label as D sees it (B, K, H, W), 0 where it is ignored.
-        ids = self.label.where(known, 0)
+        return known[:, None].to(self.image.dtype)
+
+    @cached_property
+    def real(self) -> Tensor:
+        """The drawn label as D sees it (B, K, H, W), 0 where it is ignored.
+
+        Made when it is asked for: F and a G without an adversary do not.
+        """
+        ids = self.label.where(self.label != self.ignore_index, 0)
         real = F.one_hot(ids, self.num_classes).movedim(-1, 1)
-        self.real = real.to(self.image.dtype) * self.mask
+        return real.to(self.image.dtype) * self.mask
 
     def label_distribution(self) -> tuple[Tensor, Tensor]:
         """Label distribution (B, K, H, W) and where it is known (B, H, W)."""

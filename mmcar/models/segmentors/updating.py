@@ -13,12 +13,13 @@ from torch.nn.modules.batchnorm import _NormBase
 
 from ...utils.errors import UserError
 from ...utils.finite import check_finite, look_at
+from ...utils.walking import modules_of, parameters_of
 
 
 @contextmanager
 def frozen(networks: Iterable[nn.Module]) -> Iterator[None]:
     """Let gradients pass through networks without reaching their weights."""
-    weights = [p for network in networks for p in network.parameters()]
+    weights = [p for network in networks for p in parameters_of(network)]
     trainable = [p for p in weights if p.requires_grad]
     for parameter in trainable:
         parameter.requires_grad_(False)
@@ -110,10 +111,10 @@ def norm_statistics(networks: Iterable[nn.Module]) -> list[Tensor]:
     return [
         buffer
         for network in networks
-        for module in network.modules()
+        for module in modules_of(network)
         if isinstance(module, _NormBase)
-        for buffer in module.buffers(recurse=False)
-        if buffer.is_floating_point()
+        for buffer in module._buffers.values()
+        if buffer is not None and buffer.is_floating_point()
     ]
 
 

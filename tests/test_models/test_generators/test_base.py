@@ -187,3 +187,24 @@ def test_refuses_bad_config():
         GumbelSampler(1)
     with pytest.raises(ValueError, match='temperature=-1'):
         GumbelSampler(2, temperature=-1)
+
+
+class Same(GumbelSampler):
+    """Its logits are its features: nothing to be written to."""
+
+    def decode(self, features, z):
+        """The same for every sample."""
+        return features.expand(len(z), *features.shape)
+
+
+@pytest.mark.parametrize('kind', [GumbelSampler, Same])
+@pytest.mark.parametrize('temperature', [1.0, 0.1])
+@pytest.mark.parametrize('number', [1, 2])
+def test_sampling_leaves_features_as_they_are(kind, temperature, number):
+    sampler, logs = kind(3, temperature=temperature), _log_probs()
+    z, before = torch.randn(number, 1, sampler.noise_size), logs.clone()
+    features = sampler.encode(None, logs)
+    probs = sampler.sample(features, z)
+    assert torch.equal(logs, before)
+    again = (sampler.decode(features, z) / temperature).softmax(2)
+    torch.testing.assert_close(probs, again)

@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from mmcar.models import GumbelSampler
 from mmcar.models.segmentors.predicting import SMALLEST
 from mmcar.structures import to_original
 from mmcar.utils.errors import UserError
@@ -145,3 +146,39 @@ def test_fewer_draws_than_samples_are_refused():
 
 def test_sobol_noise_is_not_independent():
     assert not toy_model(noise=dict(type='SobolNoise')).draws_independently
+
+
+@pytest.mark.parametrize('size', [(16, 16), (16, 15)])
+@pytest.mark.parametrize('meta', [{}, dict(ori_shape=(24, 20))])
+@pytest.mark.parametrize('images', [1, 2])
+def test_samples_by_rows_are_those_drawn_at_once(
+    size, meta, images, monkeypatch
+):
+    """Where they are drawn so: one image, as it lies on disk."""
+    monkeypatch.setattr('mmcar.utils.class_argmax.BLOCK', 64)
+    head = toy_config()['decode_head']
+    head['generator'] = dict(type='GumbelSampler', temperature=0.1)
+    model = toy_model(decode_head=head, discriminator=None).eval()
+    model.test_cfg['samples_per_chunk'] = 2
+
+    def predict():
+        batch = toy_batch(size, images)
+        for sample in batch['data_samples']:
+            sample.set_metainfo(meta)
+        return model.test_step(batch)
+
+    drawn, sample_rows = [], GumbelSampler.sample_rows
+    monkeypatch.setattr(
+        GumbelSampler,
+        'sample_rows',
+        lambda *args: drawn.append(args[-1]) or sample_rows(*args),
+    )
+    by_rows = predict()
+    assert bool(drawn) == (images == 1 and not meta)
+    assert len(set(map(str, drawn))) in (0, 4)
+    monkeypatch.setattr(GumbelSampler, 'draws_by_rows', False)
+    for one, other in zip(by_rows, predict(), strict=True):
+        assert torch.equal(one.pred_samples.data, other.pred_samples.data)
+        torch.testing.assert_close(
+            one.sample_probs.data, other.sample_probs.data, rtol=0, atol=1e-6
+        )

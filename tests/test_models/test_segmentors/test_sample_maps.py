@@ -1,0 +1,35 @@
+"""Label maps of resized samples, and their mean."""
+
+import pytest
+import torch
+
+from mmcar.models.segmentors.sample_maps import SampleMaps, possible_classes
+from mmcar.structures import to_original
+
+
+@pytest.mark.parametrize('sharpness', [0.1, 3.0, 30.0])
+@pytest.mark.parametrize('size', [(24, 20), (32, 32), (9, 11)])
+def test_samples_are_those_of_resized_probabilities(sharpness, size):
+    """Though classes that cannot win are not resized."""
+    torch.manual_seed(0)
+    logits = torch.randn(4, 7, 4, 4).repeat_interleave(4, 2)
+    logits = logits.repeat_interleave(4, 3)
+    logits[:, 2] -= 5  # hardly there
+    probs = (sharpness * logits).softmax(1)
+    found = [possible_classes(one) for one in probs]
+    assert all(len(ids) > 1 for ids in found)
+    assert sharpness < 1 or any(2 not in ids for ids in found)
+
+    def restore(maps):
+        return to_original(maps, dict(ori_shape=size), False)
+
+    maps = SampleMaps(7)
+    maps.add_small_probs(probs[:3], restore)
+    maps.add_small_probs(probs[3:], restore)
+    maps.restore_mean(restore)
+    fields = maps.fields(4)
+    resized = restore(probs)
+    assert fields['pred_samples'].data.dtype == torch.uint8
+    assert torch.equal(fields['pred_samples'].data.long(), resized.argmax(1))
+    mean = fields['sample_probs'].data
+    torch.testing.assert_close(mean, resized.mean(0), rtol=0, atol=1e-6)
