@@ -24,13 +24,15 @@ from tests.test_tools.project import ROOT
 # Modules of ours that may look at values in a step.
 LOOKERS = {'finite.py'}
 # These need values by nature: an assignment is solved on the CPU, a noise
-# vector seeds a generator or chooses a model, regions are found by SciPy.
+# vector seeds a generator or chooses a model, regions are found by OpenCV,
+# what floods decides whether to draw again.
 COPIES = {
     'matching.py',
     'baselines.py',
     'likelihood.py',
     'mc_dropout.py',
     'mixture.py',
+    'redrawing.py',
     'region_sampler.py',
 }
 LOOKS = {'__bool__', 'item', 'tolist', '__int__', '__float__', '__index__'}

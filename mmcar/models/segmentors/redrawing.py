@@ -47,8 +47,9 @@ def redraw_floods(
             break
         seed = (model.test_cfg['seed'], attempt)
         other = model.draw_noise(inputs, data_samples, len(z), seed)
-        z[flooded] = other[flooded]
-        labels = model.sample_labels(state, z[rows])
+        again = flooded.to(z.device)
+        z[again] = other[again]
+        labels = model.sample_labels(state, z[rows.to(z.device)])
         flooded[rows] &= _flooded(labels, data_samples, largest)
     return z
 
@@ -56,9 +57,9 @@ def redraw_floods(
 def _flooded(
     labels: Tensor, data_samples: Sequence[SegDataSample], largest: Tensor
 ) -> Tensor:
-    """Which samples (S, B, H, W) flood, (S, B), bool."""
+    """Which samples (S, B, H, W) flood: (S, B), bool, on the CPU."""
     own = [
         floods(without_padding(maps, sample.metainfo), largest)
         for maps, sample in zip(labels.unbind(1), data_samples, strict=True)
     ]
-    return torch.stack(own, dim=1)
+    return torch.stack(own, dim=1).cpu()  # one wait for the device
