@@ -161,9 +161,16 @@ def all_groups(
         Ids of each group, ascending; the groups by their first id.
 
     Raises:
-        UserError: An id that is no class, or stands in two groups.
+        UserError: No groups of ids, an id that is no class, or one that
+            stands in two groups.
     """
-    given = [sorted(map(int, ids)) for ids in groups]
+    try:
+        given = [sorted(map(int, ids)) for ids in groups]
+    except (TypeError, ValueError) as error:
+        raise UserError(
+            f'groups={groups!r}: expected groups of class ids, e.g. '
+            '[(4, 11), (9, 12)]'
+        ) from error
     ids = [i for group in given for i in group]
     if any(i not in range(num_classes) for i in ids):
         raise UserError(

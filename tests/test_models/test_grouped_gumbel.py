@@ -101,7 +101,9 @@ def test_classes_in_no_group_are_alone():
     assert all_groups(2, ()) == [[0], [1]]
 
 
-@pytest.mark.parametrize('wrong', [((1, 5),), ((0, 1), (1, 2)), ((3,),)])
+@pytest.mark.parametrize(
+    'wrong', [((1, 5),), ((0, 1), (1, 2)), ((3,),), 5, (4, 11), (('a', 'b'),)]
+)
 def test_bad_groups_are_refused(wrong):
     with pytest.raises(UserError, match='groups='):
         GumbelSampler(5, groups=wrong)
