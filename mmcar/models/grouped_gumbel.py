@@ -181,5 +181,10 @@ def all_groups(
             f'groups={groups!r}: expected two or more ids in each group, and '
             'every id once'
         )
+    if len(ids) == num_classes and len(given) == 1:
+        raise UserError(
+            f'groups={groups!r}: one group of all classes leaves nothing to '
+            'decide between'
+        )
     alone = [[i] for i in range(num_classes) if i not in ids]
     return sorted(given + alone)

@@ -102,7 +102,16 @@ def test_classes_in_no_group_are_alone():
 
 
 @pytest.mark.parametrize(
-    'wrong', [((1, 5),), ((0, 1), (1, 2)), ((3,),), 5, (4, 11), (('a', 'b'),)]
+    'wrong',
+    [
+        ((1, 5),),
+        ((0, 1), (1, 2)),
+        ((3,),),
+        5,
+        (4, 11),
+        (('a', 'b'),),
+        (range(5),),
+    ],
 )
 def test_bad_groups_are_refused(wrong):
     with pytest.raises(UserError, match='groups='):

@@ -14,6 +14,8 @@ from ...utils.errors import UserError
 from .fields import check_drawn, labels_of, samples_of
 from .sample_metric import SampleMetric
 
+SHOWN = 1e6  # parts of an image in which largest shares are printed
+
 
 @METRICS.register_module()
 class FloodMetric(SampleMetric):
@@ -76,7 +78,9 @@ class FloodMetric(SampleMetric):
             (dataset.metainfo or {}).get('class_flips'), num_classes
         )
         largest = largest_shares(_annotations(dataset), num_classes, flips)
-        shown = ', '.join(f'{share:.4g}' for share in largest.tolist())
+        # Rounded down: what covers more than the largest is not let through.
+        shares = (largest * SHOWN).floor() / SHOWN
+        shown = ', '.join(f'{share:g}' for share in shares.tolist())
         print_log(
             f'flood_rate: largest shares of classes in them: {shown}. As '
             'test_cfg.largest_shares they keep samples from flooding.',

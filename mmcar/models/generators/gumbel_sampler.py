@@ -25,9 +25,10 @@ class GumbelSampler(BaseGenerator):
             correlation length in pixels of a smooth field.
         num_features: Waves that make up a field.
         common: Share of a field's variance that all pixels have in common.
-        floor: Classes below this probability at a pixel are not drawn there:
-            no sample floods the picture with what F holds for hardly
-            possible. Frequencies differ from F by less than it per class.
+        floor: Classes (with ``groups``, groups of them) below this
+            probability at a pixel are not drawn there: no sample floods the
+            picture with what F holds for hardly possible. Frequencies differ
+            from F by less than it per class.
         groups: Ids of classes that are names of one thing, as classes and
             their twins are: names are drawn once per image, what a pixel
             shows by the settings above (:class:`GroupedGumbel`).

@@ -59,7 +59,8 @@ def attach_predictions(
     z = model.draw_noise(inputs, data_samples, drawn_number, (cfg['seed'],))
     outputs = list(data_samples or (SegDataSample() for _ in inputs))
     if cfg['largest_shares'] is not None:
-        z = redraw_floods(model, state, z, inputs, outputs)
+        at_once = samples_at_once(model, inputs, len(z))
+        z = redraw_floods(model, state, z, inputs, outputs, at_once)
     drawn = draw_samples(model, state, z, inputs, outputs)
     log_probs = model.log_probs(state)
     extra = model.extra_predictions(state)
@@ -114,9 +115,7 @@ def draw_samples(
         partial(to_original, meta=meta, align_corners=model.align_corners)
         for meta in metas
     ]
-    chunk_size = model.test_cfg['samples_per_chunk'] or automatic_chunk(
-        model, inputs, len(z)
-    )
+    chunk_size = samples_at_once(model, inputs, len(z))
     by_rows = (
         model.draws_by_rows
         and not model.one_hot
@@ -158,6 +157,13 @@ def cache_bytes() -> int:
     name = 'SC_LEVEL2_CACHE_SIZE'
     size = os.sysconf(name) if name in os.sysconf_names else 0
     return size if size > 0 else 2**21
+
+
+def samples_at_once(model: Any, inputs: Tensor, num_samples: int) -> int:
+    """Samples to draw at once, as the config says or as fit the cache."""
+    return model.test_cfg['samples_per_chunk'] or automatic_chunk(
+        model, inputs, num_samples
+    )
 
 
 def automatic_chunk(model: Any, inputs: Tensor, num_samples: int) -> int:

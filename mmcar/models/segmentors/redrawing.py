@@ -20,6 +20,7 @@ def redraw_floods(
     z: Tensor,
     inputs: Tensor,
     data_samples: Sequence[SegDataSample],
+    chunk_size: int,
 ) -> Tensor:
     """Noise without that of samples in which a class covers too much.
 
@@ -34,12 +35,24 @@ def redraw_floods(
         z: Noise (S, B, ...).
         inputs: Normalised images (B, C, H, W).
         data_samples: Their data samples.
+        chunk_size: Samples to draw at once.
 
     Returns:
         (S, B, ...).
     """
     largest = torch.tensor(model.test_cfg['largest_shares']).double()
-    flooded = _flooded(model.sample_labels(state, z), data_samples, largest)
+
+    def flood(noise: Tensor) -> Tensor:
+        """Which samples flood (s, B), a chunk of label maps at a time."""
+        chunks = (
+            model.sample_labels(state, chunk)
+            for chunk in noise.split(chunk_size)
+        )
+        return torch.cat(
+            [_flooded(labels, data_samples, largest) for labels in chunks]
+        )
+
+    flooded = flood(z)
     z = z.clone()
     for attempt in range(1, TRIES + 1):
         rows = flooded.any(1)  # (S,)
@@ -49,8 +62,7 @@ def redraw_floods(
         other = model.draw_noise(inputs, data_samples, len(z), seed)
         again = flooded.to(z.device)
         z[again] = other[again]
-        labels = model.sample_labels(state, z[rows.to(z.device)])
-        flooded[rows] &= _flooded(labels, data_samples, largest)
+        flooded[rows] &= flood(z[rows.to(z.device)])
     return z
 
 

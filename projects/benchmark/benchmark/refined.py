@@ -68,7 +68,7 @@ def recipe(task: Task, variant: str, rate: float) -> Plan:
         gumbel=dict(floor=FLOOR, **names(task)),
         temperature=0.05,
     )
-    # Twice the shipped one: trainings have a few hundred iterations here.
+    # Twice the shipped one: trainings are short here.
     ema = dict(type='NetworkEMAHook', network='generator', momentum=0.01)
     d_rate: dict[str, float] = {}
     r1: list[dict] = []

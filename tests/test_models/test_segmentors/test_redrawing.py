@@ -54,6 +54,32 @@ def test_fewer_samples_are_the_first_of_more():
         assert torch.equal(one, other[:9])
 
 
+def test_samples_are_drawn_in_chunks(monkeypatch):
+    """Methods without a faster way hold probabilities of a whole chunk."""
+    whole = samples_of(flooding_model(largest_shares=LARGEST))
+    model = flooding_model(largest_shares=LARGEST, samples_per_chunk=7)
+    sizes, draw = [], model.sample_labels
+    monkeypatch.setattr(
+        model,
+        'sample_labels',
+        lambda state, z: sizes.append(len(z)) or draw(state, z),
+    )
+    for one, other in zip(whole, samples_of(model), strict=True):
+        assert torch.equal(one, other)
+    assert max(sizes) == 7
+
+
+def test_support_points_are_chosen_among_what_does_not_flood():
+    maps = samples_of(
+        flooding_model(
+            largest_shares=LARGEST, num_samples=8, support_points=64
+        )
+    )
+    largest = torch.tensor(LARGEST).double()
+    assert all(len(one) == 8 for one in maps)
+    assert not any(floods(one, largest).any() for one in maps)
+
+
 def test_what_cannot_be_helped_stays(monkeypatch):
     """A corner that is always foreground is too much, whatever is drawn."""
     monkeypatch.setattr(redrawing, 'TRIES', 3)

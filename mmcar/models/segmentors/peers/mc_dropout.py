@@ -125,6 +125,11 @@ class MCDropout(CARSegmentor):
         prior = prior_of(self.decode_head.black_box, inputs, data_samples)
         return DropoutState(inputs, data_samples, prior)
 
+    @property
+    def draws_by_rows(self) -> bool:
+        """No: a sample has a pass of its own."""
+        return False
+
     def noise_shape(self, size: tuple[int, int]) -> tuple[int, ...]:
         """The generator's noise, then the seed of the masks."""
         return (self.decode_head.generator.noise_size + SEED_SIZE,)
