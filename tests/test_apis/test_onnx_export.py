@@ -26,6 +26,15 @@ RECIPE = dict(
 GENERATORS = dict(
     gumbel=(dict(type='GumbelSampler'), 1.0),
     field=(dict(type='GumbelSampler', correlation_length=4.0), 0.999),
+    groups=(
+        dict(
+            type='GumbelSampler',
+            correlation_length=4.0,
+            floor=0.05,
+            groups=((0, 3), (1, 4)),
+        ),
+        0.999,
+    ),
     unet=(HEAD['generator'], 0.999),
     recipe=(RECIPE, 0.999),
 )
@@ -53,9 +62,10 @@ def test_same_labels_for_any_batch_and_size(name, tmp_path):
         'onnxruntime', reason='needs requirements/deploy.txt'
     )
     generator, required = GENERATORS[name]
-    model = toy_model(
-        decode_head={**HEAD, 'generator': generator}, discriminator=None
-    )
+    head = {**HEAD, 'generator': generator}
+    if 'groups' in generator:
+        head['num_classes'] = 5
+    model = toy_model(decode_head=head, discriminator=None)
     if name == 'recipe':  # zero at first: let it add something
         model.decode_head.generator.logits.weight.data.normal_()
     path = tmp_path / 'model.onnx'
