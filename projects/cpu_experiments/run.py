@@ -11,7 +11,11 @@ import argparse
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from cpu_experiments.running import Experiments, order_runs
+from cpu_experiments.running import (
+    Experiments,
+    add_run_arguments,
+    order_runs,
+)
 from cpu_experiments.suite import SUITE, Row
 from cpu_experiments.summary import read_summary, summarise
 from cpu_experiments.tables import all_tables, write_page
@@ -42,17 +46,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument(
         '--work-dir', type=Path, default=Path('work_dirs/experiments')
     )
-    parser.add_argument(
-        '--cfg-options', nargs='+', default=[], help='for every training'
-    )
-    parser.add_argument(
-        '--test-options', nargs='+', default=[], help='for every test'
-    )
-    parser.add_argument(
-        '--keep-old',
-        action='store_true',
-        help='take what is finished as it is, even if its config has changed',
-    )
+    add_run_arguments(parser)
     parser.add_argument(
         '--tables',
         nargs='*',

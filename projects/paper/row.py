@@ -23,6 +23,9 @@ sys.path.append(str(ROOT))  # for the runner of another project
 
 from paper.rows import PaperRuns, find_row  # noqa: E402
 from paper.tables import read_scores, table  # noqa: E402
+from projects.cpu_experiments.cpu_experiments.running import (  # noqa: E402
+    add_run_arguments,
+)
 
 
 def parse_args() -> argparse.Namespace:
@@ -38,17 +41,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument(
         '--work-dir', type=Path, default=Path('work_dirs/paper')
     )
-    parser.add_argument(
-        '--cfg-options', nargs='+', default=[], help='for every training'
-    )
-    parser.add_argument(
-        '--test-options', nargs='+', default=[], help='for every test'
-    )
-    parser.add_argument(
-        '--keep-old',
-        action='store_true',
-        help='take what is finished as it is, even if its config has changed',
-    )
+    add_run_arguments(parser)
     cli.add_console_arguments(parser)
     return parser.parse_args()
 

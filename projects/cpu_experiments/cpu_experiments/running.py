@@ -1,5 +1,6 @@
 """Running trainings and tests, each once."""
 
+import argparse
 import fcntl
 import json
 import os
@@ -47,6 +48,21 @@ def locked(folder: Path) -> Iterator[int]:
             print(f'Waiting for what runs in {folder}')
             fcntl.flock(file, fcntl.LOCK_EX)
         yield file.fileno()
+
+
+def add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    """What a command that runs `Experiments` takes for them."""
+    parser.add_argument(
+        '--cfg-options', nargs='+', default=[], help='for every training'
+    )
+    parser.add_argument(
+        '--test-options', nargs='+', default=[], help='for every test'
+    )
+    parser.add_argument(
+        '--keep-old',
+        action='store_true',
+        help='take what is finished as it is, even if its config has changed',
+    )
 
 
 def config_path(group: str, name: str) -> Path:
