@@ -15,12 +15,12 @@ COVERAGE := --cov --cov-report=term:skip-covered --cov-fail-under=95
 export OMP_WAIT_POLICY ?= PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quickstart experiments rehearsal test test-all test-gpu \
+.PHONY: help setup demo quickstart experiments synthetic-cityscapes test test-all test-gpu \
 	test-browser test-onedl \
 	test-package docs lint format
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' \
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' \
 		$(firstword $(MAKEFILE_LIST))
 	@echo '  PYTHON=... chooses the interpreter, VENV=... the environment.'
 
@@ -46,8 +46,8 @@ experiments: setup  ## Run all experiments in the background (hours)
 	@echo 'Running in the background; a second call goes on where one stopped.'
 	@echo 'Progress: tail -f work_dirs/experiments/log.txt'
 
-rehearsal: setup  ## The Cityscapes experiment on drawn streets (an hour)
-	@$(RUN) projects/rehearsal/run.py
+synthetic-cityscapes: setup  ## The Cityscapes experiment on drawn streets (an hour)
+	@$(RUN) projects/synthetic_cityscapes/run.py
 
 test: setup  ## Run the tests, with coverage
 	@$(RUN) $(PYTEST) $(COVERAGE)

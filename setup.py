@@ -78,7 +78,7 @@ setup(
     # .mim may lie in site-packages.
     package_dir={'': '.'},
     packages=find_packages(include=['mmcar', 'mmcar.*']),
-    package_data={'mmcar.visualization.report': ['assets/*']},
+    package_data={'mmcar.report.page': ['assets/*']},
     cmdclass={'build_py': BuildWithExtras},
     python_requires='>=3.10',
     install_requires=requirements('runtime'),

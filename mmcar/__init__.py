@@ -13,7 +13,7 @@ from . import (  # noqa: E402
     engine,
     evaluation,
     models,
-    visualization,
+    report,
 )
 from .version import __version__  # noqa: E402
 
@@ -23,5 +23,5 @@ __all__ = [
     'engine',
     'evaluation',
     'models',
-    'visualization',
+    'report',
 ]

@@ -23,7 +23,7 @@ from .apis.config_variables import check_options
 from .apis.error_sentences import USER_ERRORS, own_words, sentence_of
 from .apis.known_keys import TOP_LEVEL
 from .engine import unwrap_model
-from .utils.console import calm
+from .utils.console import quiet
 from .utils.errors import UserError
 from .utils.weights import load_weights
 
@@ -47,9 +47,9 @@ def run_tool(main: Callable[[], None]) -> None:
     debug = os.environ.get('MMCAR_DEBUG', '') not in ('', '0')
     tool = Path(sys.argv[0]).name
     keep_freed_memory()
-    quiet = nullcontext() if '--verbose' in sys.argv else calm()
+    console = nullcontext() if '--verbose' in sys.argv else quiet()
     try:
-        with quiet:
+        with console:
             main()
     except Exception as error:
         if debug or '--debug' in sys.argv:

@@ -16,9 +16,9 @@ from mmengine.config import Config
 from mmengine.runner import Runner
 
 from mmcar import cli
-from mmcar.apis.calibration import calibrate
-from mmcar.apis.scaling_fit import Fit
-from mmcar.apis.stock import samples_itself, wrap_stock_config
+from mmcar.inference.calibration import calibrate
+from mmcar.inference.mmseg_model import samples_itself, wrap_stock_config
+from mmcar.inference.scaling_fit import Fit
 from mmcar.models import CARSegmentor
 from mmcar.models.calibration_nets.scaling import METHODS
 from mmcar.utils.errors import UserError

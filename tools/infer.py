@@ -10,9 +10,9 @@ from pathlib import Path
 
 from mmcar import cli
 from mmcar.apis import StochasticInferencer
-from mmcar.apis.image_inputs import ImageInput, list_images
-from mmcar.apis.inferencer import Unreadable
-from mmcar.apis.results import claim_out_dir
+from mmcar.inference.image_inputs import ImageInput, list_images
+from mmcar.inference.inferencer import Unreadable
+from mmcar.inference.results import claim_out_dir
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_json
 from mmcar.utils.progress import ProgressBar

@@ -12,7 +12,7 @@ from torch import nn
 
 from ..engine.black_box_cache import prepare_caches
 from ..engine.hooks import ProgressHook
-from ..utils.console import is_calm, quieten
+from ..utils.console import is_quiet, quieten
 from ..utils.errors import UserError
 from .config_check import check_config
 from .config_errors import naming_keys
@@ -25,7 +25,7 @@ def build_runner(cfg: Config, progress: bool = True) -> Runner:
 
     Args:
         cfg: The config, with a ``work_dir``.
-        progress: Whether a calm console shows how far it is.
+        progress: Whether a quiet console shows how far it is.
 
     Raises:
         UserError: Naming the key that is wrong.
@@ -44,15 +44,15 @@ def build_runner(cfg: Config, progress: bool = True) -> Runner:
 def _build(cfg: Config, progress: bool) -> Runner:
     if 'runner_type' in cfg:
         return RUNNERS.build(cfg)
-    if not is_calm():
+    if not is_quiet():
         return Runner.from_cfg(cfg)
-    runner = CalmRunner.from_cfg(cfg)
+    runner = QuietRunner.from_cfg(cfg)
     if progress:
         runner.register_hook(ProgressHook())
     return runner
 
 
-class CalmRunner(Runner):
+class QuietRunner(Runner):
     """A runner that tells its log file what others tell the console."""
 
     def build_logger(self, *args: Any, **kwargs: Any) -> MMLogger:

@@ -19,7 +19,7 @@ from urllib.parse import urlparse
 
 from packaging.version import Version
 
-from ..utils.console import is_calm
+from ..utils.console import is_quiet
 from ..utils.errors import MissingFileError, UserError
 from ..utils.files import archive_damage
 from .configs import is_plain_config
@@ -282,7 +282,7 @@ def load_checkpoints_safely() -> None:
     ) -> Any:
         """Load a checkpoint by path or URL without running code of it."""
         guard = _plain_data_only() if safe else contextlib.nullcontext()
-        if logger is None and is_calm():
+        if logger is None and is_quiet():
             logger = 'current'  # not by print
         with _explained(filename), guard:
             loaded = ungated(filename, map_location, logger)

@@ -22,7 +22,7 @@ from ..datasets.black_box_cache import (
     cache_file,
     read_settings,
 )
-from ..models.black_boxes.stock import identify
+from ..models.black_boxes.mmseg_model import identify
 from ..structures import sample_key
 from ..utils.errors import UserError
 from ..utils.files import claim_folder

@@ -16,8 +16,8 @@ from mmengine.registry import MODEL_WRAPPERS
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from ..models.memory_format import lay_out_weights
 from ..models.segmentors.updating import NetworkLosses, norm_statistics
+from ..sampling.kernels.memory_format import lay_out_weights
 from .sync_batch_norm import use_sync_batch_norm_of_any_device
 
 

@@ -1,5 +1,7 @@
 """Networks and losses; importing registers them."""
 
+from ..sampling.gumbel import SharedGumbel
+from ..sampling.noise import BaseNoise, NormalNoise, SobolNoise
 from .black_boxes import BaseBlackBox, BlackBox, CachedBlackBox
 from .calibration_nets import (
     AuthorsConvCalibration,
@@ -35,7 +37,6 @@ from .generators import (
     TunedSampler,
     WeightedSampler,
 )
-from .gumbel import SharedGumbel
 from .losses import (
     AdversarialLoss,
     BaseLoss,
@@ -47,17 +48,14 @@ from .losses import (
     SampleBatch,
     SampleCrossEntropy,
 )
-from .noise import BaseNoise, NormalNoise, SobolNoise
-from .segmentors import (
-    CARSegmentor,
+from .methods import (
     DeepEnsemble,
     MCDropout,
     ProbabilisticUNet,
     StochasticSegmentationNetwork,
-    StochasticSegmentor,
-    TrainBatch,
-    ViewSegmentor,
+    TTASegmentor,
 )
+from .segmentors import CARSegmentor, StochasticSegmentor, TrainBatch
 
 __all__ = [
     'AdversarialLoss',
@@ -106,10 +104,10 @@ __all__ = [
     'StochasticDataPreProcessor',
     'StochasticSegmentationNetwork',
     'StochasticSegmentor',
+    'TTASegmentor',
     'TrainBatch',
     'TunedSampler',
     'UniformCalibration',
     'VGGCalibration',
-    'ViewSegmentor',
     'WeightedSampler',
 ]

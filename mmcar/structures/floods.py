@@ -25,7 +25,7 @@ def class_shares(labels: Tensor, num_classes: int) -> Tensor:
     return counts[:, :num_classes].double() / flat.shape[1]
 
 
-def largest_shares(
+def max_class_area(
     annotations: Iterable[Tensor],
     num_classes: int,
     flips: ClassFlips | None = None,
@@ -55,7 +55,7 @@ def floods(
 
     Args:
         samples: Label maps (S, H, W).
-        largest: Largest share (K,) of each class, see `largest_shares`.
+        largest: Largest share (K,) of each class, see `max_class_area`.
         classes: Ids that count; None is all.
 
     Returns:

@@ -1,6 +1,6 @@
-"""A calm console: what a user can act on, and nothing else.
+"""A quiet console: what a user can act on, and nothing else.
 
-Tools run inside of `calm`; a library that is imported changes nothing. Log
+Tools run inside of `quiet`; a library that is imported changes nothing. Log
 files stay complete.
 """
 
@@ -37,7 +37,7 @@ _calm = False
 
 
 @contextmanager
-def calm() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Show warnings and errors alone, without those of `STACK_WARNINGS`."""
     global _calm
     before, _calm = _calm, True
@@ -55,8 +55,8 @@ def calm() -> Iterator[None]:
         logger.handlers = handlers
 
 
-def is_calm() -> bool:
-    """Whether this happens inside of `calm`."""
+def is_quiet() -> bool:
+    """Whether this happens inside of `quiet`."""
     return _calm
 
 

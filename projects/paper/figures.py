@@ -22,10 +22,10 @@ from mmengine.runner import Runner
 
 from mmcar import cli
 from mmcar.evaluation import CalibrationBins, CalibrationMetric
+from mmcar.report import draw_reliability
+from mmcar.report.files import write_figure
+from mmcar.report.sample_grid import dataset_palette
 from mmcar.utils.errors import UserError
-from mmcar.visualization import draw_reliability
-from mmcar.visualization.files import write_figure
-from mmcar.visualization.sample_grid import dataset_palette
 from paper.panels import (
     add_legend,
     draw_grid,

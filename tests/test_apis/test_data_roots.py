@@ -7,7 +7,7 @@ from mmseg.registry import MODELS
 from PIL import Image
 
 from mmcar.apis.data_roots import data_roots, tell_roots
-from mmcar.apis.image_inputs import DatasetKeys
+from mmcar.inference.image_inputs import DatasetKeys
 from tests.toys import toy_batch, toy_config
 
 

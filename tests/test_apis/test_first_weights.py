@@ -6,7 +6,7 @@ from torch import nn
 
 from mmcar.apis.first_weights import FirstWeights
 from mmcar.utils.errors import UserError
-from tests.test_models.test_segmentors.test_peers.models import MMSEG
+from tests.test_models.test_methods.models import MMSEG
 from tests.toys import toy_config, toy_model
 
 

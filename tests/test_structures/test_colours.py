@@ -6,9 +6,9 @@ from mmengine.config import Config
 from mmseg.registry import DATASETS
 
 import mmcar.datasets
+from mmcar.report.overlays import overlay_palette
+from mmcar.report.sample_grid import default_palette
 from mmcar.structures.colours import UNLABELLED, distant_colours, extended
-from mmcar.visualization.overlays import overlay_palette
-from mmcar.visualization.sample_grid import default_palette
 from tests.test_tools.project import ROOT
 
 

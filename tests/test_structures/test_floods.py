@@ -1,6 +1,6 @@
 import torch
 
-from mmcar.evaluation import class_shares, floods, largest_shares
+from mmcar.evaluation import class_shares, floods, max_class_area
 from mmcar.structures import ClassFlips
 from tests.test_evaluation import brute_force as bf
 
@@ -20,7 +20,7 @@ def test_shares_and_floods_equal_counting_pixels():
         max(brute_force_share(m, k) for maps in annotations for m in maps)
         for k in range(4)
     ]
-    found = largest_shares(annotations, 4)
+    found = max_class_area(annotations, 4)
     assert found.tolist() == largest
     for classes in (None, (1, 2)):
         expected = [
@@ -42,4 +42,4 @@ def test_ignored_pixels_belong_to_no_class():
 def test_a_twin_may_cover_as_much_as_its_class():
     labels = torch.tensor([[[0, 0, 0, 1]]])
     flips = ClassFlips.parse([(0, 2, 0.5)])
-    assert largest_shares([labels], 3, flips).tolist() == [0.75, 0.25, 0.75]
+    assert max_class_area([labels], 3, flips).tolist() == [0.75, 0.25, 0.75]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.test_apis.models import (
+from tests.test_inference.models import (
     own_config,
     save_weights,
     stock_config,

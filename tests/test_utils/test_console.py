@@ -1,11 +1,11 @@
-"""What a calm console shows, and what it leaves to the log file."""
+"""What a quiet console shows, and what it leaves to the log file."""
 
 import logging
 import warnings
 
 from mmengine.logging import MMLogger
 
-from mmcar.utils.console import STACK_WARNINGS, calm, is_calm, quieten
+from mmcar.utils.console import STACK_WARNINGS, is_quiet, quiet, quieten
 
 
 def test_only_warnings_that_concern_the_user_are_shown(tmp_path, capsys):
@@ -36,13 +36,13 @@ def test_other_ranks_stay_as_quiet_as_they_were(capsys):
 def test_named_warnings_of_the_stack_are_silenced_and_no_others():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter('always')
-        assert not is_calm()
-        with calm():
-            assert is_calm()
+        assert not is_quiet()
+        with quiet():
+            assert is_quiet()
             for text in STACK_WARNINGS:
                 warnings.warn(f'{text} and so on', stacklevel=1)
             warnings.warn('images with NaN', stacklevel=1)
-        assert not is_calm()
+        assert not is_quiet()
         warnings.warn(STACK_WARNINGS[0], stacklevel=1)
     texts = [str(warning.message) for warning in caught]
     assert texts == ['images with NaN', STACK_WARNINGS[0]]

@@ -18,15 +18,11 @@ from benchmark_sampling import inputs
 from benchmark_timing import compare
 from torch import Tensor, nn
 
-from mmcar.models import (
-    ConvCalibration,
-    DCGANDiscriminator,
-    RefinementUNet,
-    memory_format,
-)
+from mmcar.models import ConvCalibration, DCGANDiscriminator, RefinementUNet
 from mmcar.models.compiling import compile_networks
 from mmcar.models.generators import base
 from mmcar.models.losses.calibration import calibration_loss
+from mmcar.sampling.kernels import memory_format
 
 SAMPLES = 20
 RECIPE = dict(

@@ -20,10 +20,10 @@ from mmseg.registry import DATASETS
 
 from mmcar.cli import add_console_arguments, read_config, run_tool
 from mmcar.datasets.image_files import write_png
+from mmcar.report.hooks import input_image
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file
 from mmcar.utils.progress import track
-from mmcar.visualization.hooks import input_image
 
 PAGE = """<!DOCTYPE html>
 <meta charset="utf-8"><title>{title}</title>

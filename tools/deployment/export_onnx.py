@@ -11,8 +11,8 @@ from pathlib import Path
 import torch
 
 from mmcar import cli
-from mmcar.apis.onnx_export import OnnxSampler, agreement, export_onnx
-from mmcar.apis.stock import samples_itself, wrap_stock_config
+from mmcar.inference.mmseg_model import samples_itself, wrap_stock_config
+from mmcar.inference.onnx_export import OnnxSampler, agreement, export_onnx
 from mmcar.models import CARSegmentor
 from mmcar.utils.errors import UserError
 

@@ -1,7 +1,7 @@
 """Pure functions on label maps and probabilities: tensors in, tensors out."""
 
-from ...structures.floods import class_shares, floods, largest_shares
-from ...utils.support_points import support_points
+from ...sampling.support_points import support_points
+from ...structures.floods import class_shares, floods, max_class_area
 from .agreement import FieldFit, fit_field
 from .calibration import (
     CalibrationBins,
@@ -66,7 +66,7 @@ __all__ = [
     'floods',
     'generalized_energy_distance',
     'hungarian_matched_iou',
-    'largest_shares',
+    'max_class_area',
     'negative_log_likelihood',
     'pairwise_iou',
     'sample_diversity',

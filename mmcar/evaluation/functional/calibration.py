@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ...utils.class_argmax import class_max
+from ...sampling.kernels.class_argmax import class_max
 from ...utils.errors import UserError
 from .inputs import check_maps, check_probs, check_same_size, join_images
 

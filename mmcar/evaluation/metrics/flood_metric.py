@@ -9,7 +9,7 @@ from mmseg.registry import DATASETS, METRICS
 from torch import Tensor
 
 from ...structures import ClassFlips
-from ...structures.floods import floods, largest_shares
+from ...structures.floods import floods, max_class_area
 from ...utils.errors import UserError
 from .fields import check_drawn, labels_of, samples_of
 from .sample_metric import SampleMetric
@@ -77,13 +77,13 @@ class FloodMetric(SampleMetric):
         flips = ClassFlips.parse(
             (dataset.metainfo or {}).get('class_flips'), num_classes
         )
-        largest = largest_shares(_annotations(dataset), num_classes, flips)
+        largest = max_class_area(_annotations(dataset), num_classes, flips)
         # Rounded down: what covers more than the largest is not let through.
         shares = (largest * SHOWN).floor() / SHOWN
         shown = ', '.join(f'{share:g}' for share in shares.tolist())
         print_log(
             f'flood_rate: largest shares of classes in them: {shown}. As '
-            'test_cfg.largest_shares they keep samples from flooding.',
+            'test_cfg.max_class_area they keep samples from flooding.',
             logger='current',
         )
         return largest

@@ -22,7 +22,7 @@ from .full_image import (
     predict_full_image,
     to_probs,
 )
-from .stock import find_model
+from .mmseg_model import find_model
 
 
 @MODELS.register_module()

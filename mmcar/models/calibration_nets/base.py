@@ -16,9 +16,9 @@ from mmengine.model import BaseModule
 from mmseg.structures import SegDataSample
 from torch import Tensor, nn
 
+from ...sampling.kernels.memory_format import fast_layout
 from ...utils.checks import at_least, channels
 from ...utils.errors import UserError
-from ..memory_format import fast_layout
 
 MIN_PROBABILITY = 1e-6
 

@@ -6,9 +6,9 @@ import torch
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
+from ...sampling.kernels.denormals import drop_tiny_gradients
 from ...utils.checks import one_of
 from ...utils.errors import UserError
-from ..denormals import drop_tiny_gradients
 
 METHODS = ('temperature', 'vector', 'dirichlet', 'class-affine')
 """What can be fitted after training; their order is part of checkpoints."""

@@ -12,9 +12,9 @@ from mmcv.cnn import ConvModule
 from mmengine.model import BaseModule
 from torch import Tensor, nn
 
+from ...sampling.kernels.memory_format import fast_layout
 from ...utils.checks import at_least, channels
 from ...utils.errors import UserError
-from ..memory_format import fast_layout
 
 _SLOPE = 0.2
 

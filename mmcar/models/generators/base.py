@@ -15,10 +15,10 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils._pytree import tree_leaves
 from torch.utils.checkpoint import checkpoint
 
+from ...sampling.kernels.class_argmax import class_argmax
+from ...sampling.kernels.denormals import bounded_softmax
 from ...utils.checks import at_least
-from ...utils.class_argmax import class_argmax
 from ...utils.errors import UserError
-from ..denormals import bounded_softmax
 
 Consumer = Callable[[Tensor], tuple[Tensor, ...]]
 

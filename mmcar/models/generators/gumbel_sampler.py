@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from mmseg.registry import MODELS
 from torch import Tensor
 
-from ...utils.class_argmax import gains_by_tiles
-from ..grouped_gumbel import GroupedGumbel, build_gumbel
-from ..gumbel_argmax import gumbel_labels
+from ...sampling.groups import GroupedGumbel, build_gumbel
+from ...sampling.kernels.class_argmax import gains_by_tiles
+from ...sampling.kernels.gumbel_argmax import gumbel_labels
 from .base import BaseGenerator
 
 

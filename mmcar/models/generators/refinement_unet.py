@@ -11,12 +11,9 @@ import torch.nn.functional as F
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
-from ...utils.checks import at_least, channels, fraction, one_of, positive
-from ..denormals import bounded_exp
-from ..grouped_gumbel import build_gumbel
-from ..memory_format import fast_layout
-from .base import BaseGenerator
-from .folded_decoder import (
+from ...sampling.groups import build_gumbel
+from ...sampling.kernels.denormals import bounded_exp
+from ...sampling.kernels.folded_decoder import (
     MIN_FEATURES,
     FoldedBlock,
     FoldedDecoder,
@@ -26,6 +23,9 @@ from .folded_decoder import (
     may_fold,
     run_block,
 )
+from ...sampling.kernels.memory_format import fast_layout
+from ...utils.checks import at_least, channels, fraction, one_of, positive
+from .base import BaseGenerator
 from .unet_blocks import SLOPE, UpBlock, down_block
 
 

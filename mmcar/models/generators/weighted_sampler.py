@@ -6,12 +6,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from ...sampling.gumbel import check_floor, drop_unlikely
+from ...sampling.kernels.class_argmax import gains_by_tiles
+from ...sampling.kernels.gumbel_argmax import gumbel_labels
+from ...sampling.weighted_field import WeightedField, unit_norm
 from ...utils.checks import at_least
-from ...utils.class_argmax import gains_by_tiles
 from ...utils.errors import UserError
-from ..gumbel import check_floor, drop_unlikely
-from ..gumbel_argmax import gumbel_labels
-from ..weighted_field import WeightedField, unit_norm
 from .base import BaseGenerator
 
 

@@ -11,8 +11,12 @@ from mmengine.structures import PixelData
 from mmseg.structures import SegDataSample
 from torch import Tensor
 
+from ...sampling.kernels.class_argmax import (
+    class_argmax,
+    gains_by_tiles,
+    row_blocks,
+)
 from ...structures import is_resized, is_unchanged, to_original
-from ...utils.class_argmax import class_argmax, gains_by_tiles, row_blocks
 from .redrawing import redraw_floods
 from .sample_maps import SampleMaps, is_whole
 
@@ -58,7 +62,7 @@ def attach_predictions(
     drawn_number = cfg['support_points'] or number
     z = model.draw_noise(inputs, data_samples, drawn_number, (cfg['seed'],))
     outputs = list(data_samples or (SegDataSample() for _ in inputs))
-    if cfg['largest_shares'] is not None:
+    if cfg['max_class_area'] is not None:
         at_once = samples_at_once(model, inputs, len(z))
         z = redraw_floods(model, state, z, inputs, outputs, at_once)
     drawn = draw_samples(model, state, z, inputs, outputs)

@@ -29,7 +29,7 @@ def redraw_floods(
     samples are the first of more.
 
     Args:
-        model: A `StochasticSegmentor`; ``test_cfg.largest_shares`` is the
+        model: A `StochasticSegmentor`; ``test_cfg.max_class_area`` is the
             largest share of the image (K,) that each class may cover.
         state: What it encoded.
         z: Noise (S, B, ...).
@@ -40,7 +40,7 @@ def redraw_floods(
     Returns:
         (S, B, ...).
     """
-    largest = torch.tensor(model.test_cfg['largest_shares']).double()
+    largest = torch.tensor(model.test_cfg['max_class_area']).double()
 
     def flood(noise: Tensor) -> Tensor:
         """Which samples flood (s, B), a chunk of label maps at a time."""

@@ -6,13 +6,13 @@ import torch
 from mmengine.structures import PixelData
 from torch import Tensor
 
-from ...utils.class_argmax import (
+from ...sampling.kernels.class_argmax import (
     class_argmax,
     class_counts,
     gains_by_tiles,
     label_dtype,
 )
-from ...utils.support_points import representative
+from ...sampling.support_points import representative
 
 
 def is_whole(maps: Tensor) -> bool:

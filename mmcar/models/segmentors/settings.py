@@ -16,7 +16,7 @@ TEST_CFG = dict(
     stride=None,
     compile=False,
     support_points=None,
-    largest_shares=None,
+    max_class_area=None,
 )
 
 # What the keys of test_cfg and train_cfg, here and in methods, hold.
@@ -29,7 +29,7 @@ CFG_HINTS: dict[str, Any] = dict(
     stride=int | Sequence[int] | None,
     compile=bool,
     support_points=int | None,
-    largest_shares=Sequence[float] | None,
+    max_class_area=Sequence[float] | None,
     soft_labels=bool,
     calibration_in_train_mode=bool,
 )
@@ -76,7 +76,7 @@ def complete_test_cfg(cfg: Mapping | None) -> dict:
 
 
 def check_shares(shares: Sequence[float] | None, num_classes: int) -> None:
-    """Refuse ``largest_shares`` that do not give every class one.
+    """Refuse ``max_class_area`` that do not give every class one.
 
     Raises:
         UserError: Another number of shares, or no shares of an image.
@@ -85,7 +85,7 @@ def check_shares(shares: Sequence[float] | None, num_classes: int) -> None:
         return
     if len(shares) != num_classes or not all(0 <= s <= 1 for s in shares):
         raise UserError(
-            f'model.test_cfg.largest_shares={list(shares)}: expected a '
+            f'model.test_cfg.max_class_area={list(shares)}: expected a '
             f'number from 0 to 1 for each of {num_classes} classes.'
         )
 

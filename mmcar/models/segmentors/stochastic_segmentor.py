@@ -13,6 +13,8 @@ from mmseg.registry import MODELS
 from mmseg.structures import SegDataSample
 from torch import Tensor, nn
 
+from ...sampling.kernels.memory_format import lay_out_weights
+from ...sampling.noise import NormalNoise
 from ...structures import KeyOwners, sample_key
 from ...utils.checks import one_of
 from ...utils.errors import UserError
@@ -21,8 +23,6 @@ from ..data_preprocessor import (
     StochasticDataPreProcessor,
     with_stochastic_preprocessor,
 )
-from ..memory_format import lay_out_weights
-from ..noise import NormalNoise
 from .predicting import attach_predictions
 from .settings import check_shares, complete_test_cfg
 from .train_batch import TrainBatch
@@ -51,7 +51,7 @@ class StochasticSegmentor(BaseSegmentor):
             see :attr:`window`; ``compile``, for methods that can;
             ``support_points``, draws of which the ``num_samples`` are kept
             that stand for all best (fewer, better samples, but not
-            independent ones); ``largest_shares``, the share of the image
+            independent ones); ``max_class_area``, the share of the image
             that each class may cover at most: a sample in which one covers
             more is drawn again.
         nonfinite: What a loss that is not finite does: ``'raise'`` or
@@ -88,7 +88,7 @@ class StochasticSegmentor(BaseSegmentor):
         self.num_classes = num_classes
         self.noise = MODELS.build(noise or dict(type='NormalNoise'))
         self.test_cfg = complete_test_cfg(test_cfg)
-        check_shares(self.test_cfg['largest_shares'], num_classes)
+        check_shares(self.test_cfg['max_class_area'], num_classes)
         self.nonfinite = nonfinite
         self.align_corners = align_corners
         self.ignore_index = ignore_index

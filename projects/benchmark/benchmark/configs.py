@@ -11,7 +11,7 @@ from .memory import in_memory
 from .plans import FITTED, TRAINED, Training
 from .smoothed_nll import SmoothedNLL
 from .tasks import Task
-from .training_data import fitted_field, held_out, largest_shares
+from .training_data import fitted_field, held_out, max_class_area
 
 RUNTIME = 'configs/_base_/default_runtime.py'
 HELD_OUT = ('tune', 'diet')  # parts scored on held-out training images
@@ -112,7 +112,7 @@ def test_config(
     for metric in metrics:
         if 'num_samples' in metric:
             metric['num_samples'] = counts
-    largest = largest_shares(json.dumps(annotated))
+    largest = max_class_area(json.dumps(annotated))
     flood = dict(type='FloodMetric', num_samples=(16,), largest=largest)
     nll = dict(type=SmoothedNLL.__name__)
     cfg.test_evaluator = [*metrics, nll, flood]

@@ -172,7 +172,7 @@ def car(
 
 def a_view_per_sample(task: Task, model: dict) -> dict:
     """Every sample from another view of the image."""
-    return dict(type='ViewSegmentor', model=model, symmetries=task.symmetries)
+    return dict(type='TTASegmentor', model=model, symmetries=task.symmetries)
 
 
 def black_box(task: Task) -> dict | None:

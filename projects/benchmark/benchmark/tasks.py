@@ -19,7 +19,7 @@ class Task:
         title: What the page calls it.
         num_classes: Number of classes K.
         scored: Classes whose IoU counts; None for all.
-        symmetries: Symmetries of its images, as `ViewSegmentor` names them.
+        symmetries: Symmetries of its images, as `TTASegmentor` names them.
         case: Part of a file's name that images of one case share, as a
             pattern; they are held out together. None: blocks of 15 files.
         black_box: Whether methods see the predictions of a black box.

@@ -55,7 +55,7 @@ def preload(task: Task, part: str, dataset: str) -> None:
 
 
 @cache
-def largest_shares(labelled: str) -> list[float]:
+def max_class_area(labelled: str) -> list[float]:
     """Largest share of each class in an annotation of the training set.
 
     Args:

@@ -40,7 +40,7 @@ def kits(tmp_path, monkeypatch):
     for name in ('configs', 'projects'):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
-    for read in ('held_out', 'preload', 'largest_shares', 'fitted_field'):
+    for read in ('held_out', 'preload', 'max_class_area', 'fitted_field'):
         getattr(training_data, read).cache_clear()
     init_default_scope('mmseg')
     return TASKS['kits']

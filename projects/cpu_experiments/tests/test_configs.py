@@ -59,7 +59,7 @@ def test_floods_of_models_without_training_have_a_measure(name):
     assert floor == (None if name == 'bubil/gumbel' else 0.02)
 
 
-def test_camvids_largest_shares_are_those_of_its_training_images(real_data):
+def test_camvids_max_class_area_are_those_of_its_training_images(real_data):
     """As flood-rate reads them; twins may cover as much as their class."""
     cfg = Config.fromfile(CONFIGS / 'camvid/gumbel.py')
     (metric,) = load_script('test.py').flood_measure(cfg)
@@ -67,4 +67,4 @@ def test_camvids_largest_shares_are_those_of_its_training_images(real_data):
     evaluator = METRICS.build(dict(metric, num_samples=(16,)))
     evaluator.dataset_meta = CamVidFlipsDataset.METAINFO
     found = evaluator.largest.tolist()
-    assert found == pytest.approx(cfg.model.test_cfg.largest_shares)
+    assert found == pytest.approx(cfg.model.test_cfg.max_class_area)

@@ -9,9 +9,9 @@ from mmengine.runner import Runner
 from torch import Tensor, nn
 
 from mmcar.engine import unwrap_model
+from mmcar.report.hooks import input_image
 from mmcar.structures import label_distribution
 from mmcar.utils.errors import UserError
-from mmcar.visualization.hooks import input_image
 
 
 @dataclass

@@ -69,13 +69,13 @@ def test_eta_of_the_log_is_there_and_ends_at_zero(project):
 def test_verbose_brings_all_back_and_no_bar(project, tmp_path):
     _, config, work_dir = project
     args = (config, work_dir / 'iter_8.pth', '--work-dir', tmp_path)
-    calm = run(TEST, *args)
-    assert calm.returncode == 0, calm.stderr
-    assert 'System environment' not in calm.stdout
-    assert 'Loads checkpoint' not in calm.stdout
-    assert re.fullmatch(r'  test 2/2 · 0:\d\d:\d\d\n', calm.stderr)
+    quiet = run(TEST, *args)
+    assert quiet.returncode == 0, quiet.stderr
+    assert 'System environment' not in quiet.stdout
+    assert 'Loads checkpoint' not in quiet.stdout
+    assert re.fullmatch(r'  test 2/2 · 0:\d\d:\d\d\n', quiet.stderr)
     verbose = run(TEST, *args, '--verbose')
     assert 'System environment' in verbose.stdout
     assert 'Hooks will be executed' in verbose.stdout
     assert '· 0:' not in verbose.stderr
-    assert 'GED_3' in calm.stdout
+    assert 'GED_3' in quiet.stdout

@@ -7,9 +7,9 @@ import torch
 
 from mmcar.models import GumbelSampler
 from mmcar.models.segmentors.predicting import SMALLEST
+from mmcar.sampling.support_points import representative
 from mmcar.structures import to_original
 from mmcar.utils.errors import UserError
-from mmcar.utils.support_points import representative
 from tests.test_models.test_segmentors.test_car_segmentor import with_black_box
 from tests.toys import toy_batch, toy_config, toy_model
 
@@ -155,7 +155,7 @@ def test_samples_by_rows_are_those_drawn_at_once(
     size, meta, images, monkeypatch
 ):
     """Where they are drawn so: one image, as it lies on disk."""
-    monkeypatch.setattr('mmcar.utils.class_argmax.BLOCK', 64)
+    monkeypatch.setattr('mmcar.sampling.kernels.class_argmax.BLOCK', 64)
     head = toy_config()['decode_head']
     head['generator'] = dict(type='GumbelSampler', temperature=0.1)
     model = toy_model(decode_head=head, discriminator=None).eval()

@@ -38,7 +38,7 @@ def samples_of(model):
 
 def test_no_sample_floods_and_the_others_stay_as_they_are():
     plain = samples_of(flooding_model())
-    kept = samples_of(flooding_model(largest_shares=LARGEST))
+    kept = samples_of(flooding_model(max_class_area=LARGEST))
     largest = torch.tensor(LARGEST).double()
     for before, after in zip(plain, kept, strict=True):
         flooded = floods(before, largest)
@@ -48,16 +48,16 @@ def test_no_sample_floods_and_the_others_stay_as_they_are():
 
 
 def test_fewer_samples_are_the_first_of_more():
-    many = samples_of(flooding_model(largest_shares=LARGEST))
-    few = samples_of(flooding_model(largest_shares=LARGEST, num_samples=9))
+    many = samples_of(flooding_model(max_class_area=LARGEST))
+    few = samples_of(flooding_model(max_class_area=LARGEST, num_samples=9))
     for one, other in zip(few, many, strict=True):
         assert torch.equal(one, other[:9])
 
 
 def test_samples_are_drawn_in_chunks(monkeypatch):
     """Methods without a faster way hold probabilities of a whole chunk."""
-    whole = samples_of(flooding_model(largest_shares=LARGEST))
-    model = flooding_model(largest_shares=LARGEST, samples_per_chunk=7)
+    whole = samples_of(flooding_model(max_class_area=LARGEST))
+    model = flooding_model(max_class_area=LARGEST, samples_per_chunk=7)
     sizes, draw = [], model.sample_labels
     monkeypatch.setattr(
         model,
@@ -72,7 +72,7 @@ def test_samples_are_drawn_in_chunks(monkeypatch):
 def test_support_points_are_chosen_among_what_does_not_flood():
     maps = samples_of(
         flooding_model(
-            largest_shares=LARGEST, num_samples=8, support_points=64
+            max_class_area=LARGEST, num_samples=8, support_points=64
         )
     )
     largest = torch.tensor(LARGEST).double()
@@ -83,13 +83,13 @@ def test_support_points_are_chosen_among_what_does_not_flood():
 def test_what_cannot_be_helped_stays(monkeypatch):
     """A corner that is always foreground is too much, whatever is drawn."""
     monkeypatch.setattr(redrawing, 'TRIES', 3)
-    maps = samples_of(flooding_model(largest_shares=(1.0, 0.01)))
+    maps = samples_of(flooding_model(max_class_area=(1.0, 0.01)))
     assert all((one[:, :4, :4] == 1).all() for one in maps)
 
 
 def test_padding_does_not_count():
     """Half of the input is padding: what is left is all foreground."""
-    model = flooding_model(largest_shares=(1.0, 0.9), num_samples=4)
+    model = flooding_model(max_class_area=(1.0, 0.9), num_samples=4)
     batch = toy_batch()
     inputs = torch.stack(batch['inputs']).float()
     for sample in batch['data_samples']:
@@ -108,5 +108,5 @@ def test_padding_does_not_count():
 
 @pytest.mark.parametrize('wrong', [(1.0,), (1.0, 1.2), (1.0, -0.1)])
 def test_bad_shares_are_refused(wrong):
-    with pytest.raises(UserError, match='largest_shares'):
-        flooding_model(largest_shares=wrong)
+    with pytest.raises(UserError, match='max_class_area'):
+        flooding_model(max_class_area=wrong)

@@ -14,7 +14,7 @@ val_dataloader = dict(dataset=dict(pipeline=test_pipeline))
 test_dataloader = val_dataloader
 # The largest part of a training image that each class and twin covers, of its
 # 3072 pixels: --eval flood-rate reads it there.
-largest_shares = [
+max_class_area = [
     pixels / 3072
     for pixels in (
         *(1098, 2093, 147, 1330, 424, 1244, 477, 441, 759, 176, 253),

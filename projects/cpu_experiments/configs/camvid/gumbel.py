@@ -12,7 +12,7 @@ model = dict(
         ),
     ),
     noise=dict(type='SobolNoise'),
-    test_cfg=dict(largest_shares=_base_.largest_shares),
+    test_cfg=dict(max_class_area=_base_.max_class_area),
 )
 train_dataset = _base_.train_dataloader.dataset  # measure of floods
 train_dataloader = None

@@ -13,7 +13,7 @@ model = dict(
             )
         ),
     ),
-    test_cfg=dict(largest_shares=_base_.largest_shares),
+    test_cfg=dict(max_class_area=_base_.max_class_area),
     loss_samples=[
         dict(type='CalibrationLoss', loss_weight=5.0),
         dict(type='EnergyLoss', loss_weight=10.0),

@@ -1,0 +1,1 @@
+"""From a trained model to results: images in, samples out."""

@@ -1,0 +1,239 @@
+"""Post-hoc calibration: fit a scaling on some images, report on others."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import torch
+from mmengine.dataset import BaseDataset, pseudo_collate
+from mmseg.structures import SegDataSample
+from torch import Tensor
+from torch.utils.data import DataLoader, Subset
+
+from ..evaluation import CalibrationMetric
+from ..models import CARSegmentor
+from ..models.calibration_nets.scaling import rescale
+from ..structures import label_distribution, sample_key, to_input, to_original
+from ..utils.console import is_quiet
+from ..utils.errors import UserError
+from ..utils.progress import track
+from .scaling_fit import Fit, Pixels, fit_scaling
+
+SCORES = ('ECE', 'NLL', 'Brier')
+
+
+def split_halves(keys: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Split images in two by a hash of their keys.
+
+    Args:
+        keys: Sample keys of all images.
+
+    Returns:
+        Indices of the images to fit on and of those to report on, the same
+        on every machine and for every order of the images.
+    """
+    if len(keys) < 2:
+        raise UserError(
+            f'{len(keys)} validation images: calibration needs at least 2, to '
+            'fit on one half and to report on the other.'
+        )
+    digests = [hashlib.sha256(key.encode()).hexdigest() for key in keys]
+    order = sorted(range(len(keys)), key=lambda i: (digests[i], keys[i]))
+    half = len(keys) // 2
+    return sorted(order[:half]), sorted(order[half:])
+
+
+def halves_of(dataset: BaseDataset) -> tuple[Subset, Subset]:
+    """The two halves of a data set, see `split_halves`."""
+    keys = [sample_key(dataset.get_data_info(i)) for i in range(len(dataset))]
+    fit, report = split_halves(keys)
+    return Subset(dataset, fit), Subset(dataset, report)
+
+
+@torch.no_grad()
+def predict(
+    model: CARSegmentor, images: Subset, num_workers: int = 0, title: str = ''
+) -> Iterator[tuple[SegDataSample, Tensor]]:
+    """F's log-probabilities (1, K, H, W) of image after image.
+
+    Args:
+        model: With F.
+        images: Images with labels.
+        num_workers: Processes that load images.
+        title: Of the bar that shows how far it is; none by default.
+    """
+    model.eval()
+    loader = DataLoader(
+        images, num_workers=num_workers, collate_fn=pseudo_collate
+    )
+    for batch in track(loader, title, len(loader)) if title else loader:
+        data = model.data_preprocessor(batch, False)
+        (sample,) = data['data_samples']
+        if 'gt_sem_segs' not in sample and not sample.get('class_flips'):
+            if 'gt_sem_seg' not in sample:
+                raise UserError(
+                    f'{sample.get("img_path")}: no label; val_dataloader has '
+                    'to load annotations'
+                )
+            sample.gt_sem_segs = sample.gt_sem_seg
+        yield (
+            sample,
+            model.decode_head.calibrate(
+                data['inputs'], data['data_samples'], window=model.window
+            ),
+        )
+
+
+def draw_pixels(
+    sample: SegDataSample, log_probs: Tensor, number: int, ignore_index: int
+) -> Pixels | None:
+    """Draw labelled pixels of an image, always the same ones.
+
+    Args:
+        sample: Carries the labels.
+        log_probs: F's log-probabilities (1, K, H, W).
+        number: How many at most.
+        ignore_index: Id of unlabelled pixels.
+
+    Returns:
+        The pixels, on the CPU; None if nothing is labelled.
+    """
+    num_classes, *size = log_probs.shape[1:]
+    if not log_probs.isfinite().all():
+        raise UserError(
+            f'{sample.get("img_path")}: the model predicts NaN or infinite '
+            'values, which cannot be scaled.'
+        )
+    probs, valid = label_distribution(sample, num_classes, ignore_index)
+    # The labels of a test image have its original size.
+    maps = to_input(
+        torch.cat((probs, valid[None].to(probs))),
+        sample.metainfo,
+        (size[0], size[1]),
+        fill=0.0,
+    )
+    labelled = maps[-1].flatten().nonzero()[:, 0].cpu().numpy()
+    if not len(labelled):
+        return None
+    digest = hashlib.sha256(sample_key(sample).encode()).digest()
+    random = np.random.default_rng(int.from_bytes(digest[:8], 'big'))
+    taken = min(number, len(labelled))
+    drawn = torch.from_numpy(random.choice(labelled, taken, replace=False))
+    return Pixels(
+        log_probs[0].flatten(1).cpu()[:, drawn].T.contiguous(),
+        maps[:-1].flatten(1).cpu()[:, drawn].T.contiguous(),
+        torch.full((taken,), len(labelled) / taken),
+    )
+
+
+def collect_pixels(
+    model: CARSegmentor,
+    images: Subset,
+    number: int = 200_000,
+    num_workers: int = 0,
+    title: str = '',
+) -> Pixels:
+    """Pixels of all images, to fit a scaling on.
+
+    Args:
+        model: Its fitted scaling must have been cleared.
+        images: Images with labels.
+        number: Pixels of all images together, which bounds memory.
+        num_workers: Processes that load images.
+        title: See `predict`.
+    """
+    each = max(1, number // len(images))
+    parts = [
+        draw_pixels(sample, log_probs, each, model.ignore_index)
+        for sample, log_probs in predict(model, images, num_workers, title)
+    ]
+    found = [part for part in parts if part is not None]
+    if not found:
+        raise UserError(
+            f'None of the {len(images)} images to fit on has a labelled '
+            f'pixel (ignore index {model.ignore_index}).'
+        )
+    return Pixels(*(torch.cat(rows) for rows in zip(*found, strict=True)))
+
+
+class Report:
+    """Scores of the same images before and after scaling.
+
+    Args:
+        model: Says how to resize and which pixels to ignore.
+        metainfo: That of the data set.
+    """
+
+    def __init__(self, model: CARSegmentor, metainfo: Mapping) -> None:
+        self.model = model
+        self.metrics = [
+            CalibrationMetric(ignore_index=model.ignore_index)
+            for _ in range(2)
+        ]
+        for metric in self.metrics:
+            metric.dataset_meta = dict(metainfo)
+        self.changed = self.labelled = 0
+
+    def add(self, sample: SegDataSample, *pair: Tensor) -> None:
+        """Add an image by its log-probabilities (1, K, H, W), two times."""
+        decisions = []
+        for metric, log_probs in zip(self.metrics, pair, strict=True):
+            probs = to_original(
+                log_probs.exp(), sample.metainfo, self.model.align_corners
+            )[0]
+            tiny = torch.finfo(probs.dtype).tiny
+            logits = dict(data=probs.clamp_min(tiny).log())
+            metric.process(None, [{**sample.to_dict(), 'seg_logits': logits}])
+            decisions.append(probs.argmax(0))
+        labels = sample.gt_sem_segs.data
+        known = (labels != self.model.ignore_index).any(0)
+        differ = decisions[0] != decisions[1]
+        self.changed += int((differ & known).sum())
+        self.labelled += int(known.sum())
+
+    def scores(self) -> dict[str, dict[str, float]]:
+        """Scores by name, ``before`` and ``after``, and changed decisions."""
+        before, after = (m.compute_metrics(m.results) for m in self.metrics)
+        table = {
+            name: dict(before=before[name], after=after[name])
+            for name in SCORES
+        }
+        share = self.changed / max(self.labelled, 1)
+        return {**table, 'changed': dict(before=0.0, after=share)}
+
+
+def calibrate(
+    model: CARSegmentor,
+    dataset: BaseDataset,
+    method: str,
+    num_pixels: int = 200_000,
+    ridge: float = 1e-6,
+    num_workers: int = 0,
+) -> tuple[Fit, dict[str, dict[str, float]]]:
+    """Fit a scaling on half of the images, report on the other half.
+
+    Args:
+        model: Gets the scaling; what it had been given before is forgotten.
+        dataset: Images with labels.
+        method: One of `METHODS`.
+        num_pixels: Pixels to fit on, all images together.
+        ridge: See `fit_scaling`.
+        num_workers: Processes that load images.
+
+    Returns:
+        The fit, and scores of the other half by name, before and after.
+    """
+    scaling = model.decode_head.scaling
+    scaling.clear()
+    fit_half, report_half = halves_of(dataset)
+    fitting, reporting = ('fit', 'report') if is_quiet() else ('', '')
+    pixels = collect_pixels(model, fit_half, num_pixels, num_workers, fitting)
+    fit = fit_scaling(pixels, method, ridge)
+    report = Report(model, dataset.metainfo)
+    for sample, log_probs in predict(
+        model, report_half, num_workers, reporting
+    ):
+        params = (p.to(log_probs) for p in (fit.weight, fit.bias))
+        report.add(sample, log_probs, rescale(log_probs, method, *params))
+    scaling.set_fitted(method, fit.weight, fit.bias)
+    return fit, report.scores()

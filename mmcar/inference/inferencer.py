@@ -1,0 +1,220 @@
+"""Images in, label maps with their probabilities out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from mmengine.config import Config
+from mmengine.device import get_device
+
+from ..utils.checks import at_least
+from ..utils.console import quiet
+from ..utils.errors import UserError
+from .image_inputs import (
+    ImageInput,
+    ImagePipeline,
+    Inputs,
+    LoadedImage,
+    input_shape,
+    list_images,
+)
+from .model_loading import Size, load_model, read_config
+from .results import InferenceResult, claim_out_dir
+
+MAX_WAITING = 4
+"""Batches that may wait for more images of their size."""
+
+
+class Unreadable(NamedTuple):
+    """An image that could not be read.
+
+    Attributes:
+        name: Of its files, had it been read.
+        reason: Names the file and what is wrong.
+    """
+
+    name: str
+    reason: str
+
+
+class StochasticInferencer:
+    """Draws label maps for images, with a model of ours or any of MMSeg's.
+
+    The config's test pipeline decides how images are loaded and resized. An
+    image's samples depend on the seed and the image alone (one of the
+    config's test set: its name there, so that they are those of the test;
+    any other: its content): not on other images, their order, the batch
+    size, or how many samples are asked for.
+
+    Args:
+        config: Config, its path, ``'mmcar::...'`` or ``'mmseg::...'``.
+        checkpoint: Path or URL of the weights; None for a model that has
+            nothing trained of its own.
+        device: Where it runs; the best there is by default.
+        sampler: For a model of MMSeg's, which does not sample: config of the
+            generator that draws from its probabilities, by default
+            ``dict(type='GumbelSampler')``.
+        window: Height and width of windows in which the networks see large
+            images. Their probabilities are stitched, then each sample is
+            drawn once for the whole image.
+        stride: Distance of windows; two thirds of them by default.
+        cfg_options: Keys of the config to override.
+    """
+
+    def __init__(
+        self,
+        config: str | Path | Config,
+        checkpoint: str | Path | None = None,
+        device: str | None = None,
+        sampler: Mapping | None = None,
+        window: Size | None = None,
+        stride: Size | None = None,
+        cfg_options: Mapping | None = None,
+    ) -> None:
+        self.device = torch.device(device or get_device())
+        seen = windows(window, stride)
+        with quiet():
+            self.cfg = read_config(config, cfg_options)
+            self.model = load_model(
+                self.cfg, checkpoint, self.device, sampler, seen
+            )
+            self.pipeline = ImagePipeline(self.cfg)
+
+    @property
+    def classes(self) -> Sequence[str]:
+        """Names of the classes."""
+        return self.model.dataset_meta['classes']
+
+    def __call__(
+        self,
+        inputs: Inputs,
+        num_samples: int | None = None,
+        seed: int | None = None,
+        batch_size: int = 1,
+        threshold: float | None = None,
+        out_dir: str | Path | None = None,
+        npz: bool = False,
+    ) -> list[InferenceResult]:
+        """Predict images.
+
+        Args:
+            inputs: A file, a folder, a glob pattern, an array (H, W) or
+                (H, W, C) with channels in the order BGR, or several of them.
+            num_samples: Samples per image; the config's by default.
+            seed: Of the samples; the config's by default.
+            batch_size: Images of one size that are predicted together.
+            threshold: Distance 1 - IoU from which hypotheses differ; None
+                finds it by the rule of `cut_height`.
+            out_dir: Write files there, see :meth:`InferenceResult.save`.
+            npz: Write all arrays too.
+
+        Returns:
+            One result per image, in the order of the inputs.
+
+        Raises:
+            UserError: An image cannot be read; :meth:`predict_each` goes on.
+        """
+        images = list_images(inputs)
+        folder = None if out_dir is None else claim_out_dir(out_dir)
+        results = {}
+        for result in self.predict_each(
+            images, num_samples, seed, batch_size, threshold
+        ):
+            if isinstance(result, Unreadable):
+                raise UserError(result.reason)
+            if folder is not None:
+                result.save(folder, npz)
+            results[result.name] = result
+        return [results[image.name] for image in images]
+
+    def predict_each(
+        self,
+        images: Sequence[ImageInput],
+        num_samples: int | None = None,
+        seed: int | None = None,
+        batch_size: int = 1,
+        threshold: float | None = None,
+    ) -> Iterator[InferenceResult | Unreadable]:
+        """Predict images one after the other, in bounded memory.
+
+        Args:
+            images: From `list_images`.
+            num_samples: See :meth:`__call__`.
+            seed: See :meth:`__call__`.
+            batch_size: See :meth:`__call__`.
+            threshold: See :meth:`__call__`.
+
+        Yields:
+            A result per image, as soon as it is there: images of one size go
+            together. An image that cannot be read is told, and the others
+            are done all the same.
+        """
+        at_least(1, batch_size=batch_size)
+        draw = self._drawing(num_samples, seed)
+        waiting: dict[tuple[int, ...], list[LoadedImage]] = {}
+        for image in images:
+            try:
+                loaded = self.pipeline(image)
+            except UserError as error:
+                yield Unreadable(image.name, f'{error}')
+                continue
+            batch = waiting.setdefault(input_shape(loaded), [])
+            batch.append(loaded)
+            if len(batch) < batch_size:
+                if sum(map(len, waiting.values())) < MAX_WAITING * batch_size:
+                    continue
+                batch = max(waiting.values(), key=len)
+            del waiting[input_shape(batch[0])]
+            yield from self._predict(batch, draw, threshold)
+        for batch in waiting.values():
+            yield from self._predict(batch, draw, threshold)
+
+    def _drawing(self, num_samples: int | None, seed: int | None) -> dict:
+        """What of the model's ``test_cfg`` a call changes."""
+        if num_samples is not None:
+            at_least(1, num_samples=num_samples)
+        given = dict(num_samples=num_samples, seed=seed)
+        changed = {k: v for k, v in given.items() if v is not None}
+        return {**self.model.test_cfg, **changed}
+
+    @torch.no_grad()
+    def _predict(
+        self, batch: Sequence[LoadedImage], draw: dict, threshold: float | None
+    ) -> Iterator[InferenceResult]:
+        data = dict(
+            inputs=[image.packed['inputs'] for image in batch],
+            data_samples=[image.packed['data_samples'] for image in batch],
+        )
+        usual, self.model.test_cfg = self.model.test_cfg, draw
+        try:
+            samples = self.model.test_step(data)
+            independent = self.model.draws_independently
+        finally:
+            self.model.test_cfg = usual
+        meta = self.model.dataset_meta
+        for image, sample in zip(batch, samples, strict=True):
+            result = InferenceResult.of(image, sample, meta, threshold)
+            yield replace(result, independent=independent)
+
+
+def windows(
+    window: Size | None, stride: Size | None
+) -> tuple[Size, Size] | None:
+    """Size and stride of windows, if any are asked for."""
+    if window is None:
+        if stride is not None:
+            raise UserError(f'stride={stride} without window: give both.')
+        return None
+    height, width = (int(side) for side in window)
+    default = (max(1, height * 2 // 3), max(1, width * 2 // 3))
+    down, right = (int(side) for side in stride or default)
+    at_least(1, window_height=height, window_width=width)
+    at_least(1, stride_height=down, stride_width=right)
+    if down > height or right > width:
+        raise UserError(
+            f'stride={(down, right)} leaves gaps between windows of '
+            f'{(height, width)} pixels: make it smaller.'
+        )
+    return (height, width), (down, right)

@@ -1,0 +1,182 @@
+"""Any config and checkpoint, ours or MMSeg's, as a model that samples."""
+
+import copy
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from mmengine.config import Config, ConfigDict
+from mmengine.hub import get_config
+from mmengine.model import revert_sync_batchnorm
+from mmengine.registry import init_default_scope
+from mmseg.registry import DATASETS, MODELS
+
+from ..models.black_boxes import check_black_boxes
+from ..models.segmentors import StochasticSegmentor
+from ..utils.errors import MissingFileError, UserError
+from ..utils.weights import load_checkpoint
+from .mmseg_model import samples_itself, sampling_model
+
+PACKAGE = Path(__file__).parents[1]
+META_KEYS = ('classes', 'palette', 'class_flips')
+
+Size = tuple[int, int]
+
+
+def read_config(
+    config: str | Path | Config, cfg_options: Mapping | None = None
+) -> Config:
+    """Read a config; the one that is given stays as it is.
+
+    Args:
+        config: Config, its path, or ``'mmcar::...'`` or ``'mmseg::...'`` for
+            one that comes with a package.
+        cfg_options: Keys to override, e.g. ``{'model.test_cfg.seed': 1}``.
+    """
+    if isinstance(config, Config):
+        cfg = copy.deepcopy(config)
+    else:
+        cfg = _read_file(str(config))
+    cfg.merge_from_dict(dict(cfg_options or {}))
+    if 'model' not in cfg:
+        raise UserError(
+            f'{config} has no key `model`: expected the config '
+            'of a segmentation model.'
+        )
+    return cfg
+
+
+def _read_file(path: str) -> Config:
+    package, _, name = path.rpartition('::')
+    if package == 'mmcar':
+        # Where `mim` looks in an installed package; the clone beside it.
+        folders = (PACKAGE / '.mim' / 'configs', PACKAGE.parent / 'configs')
+        files = [folder / name for folder in folders]
+        path = str(next((f for f in files if f.is_file()), files[-1]))
+    try:
+        if package and package != 'mmcar':
+            return get_config(path)
+        return Config.fromfile(path)
+    except FileNotFoundError as error:
+        raise MissingFileError(
+            f'There is no config {path}: expected the path of a config file, '
+            "'mmcar::<folder>/<name>.py' or 'mmseg::<folder>/<name>.py'."
+        ) from error
+    except Exception as error:  # a config is code: it can raise anything
+        raise UserError(
+            f'{path} cannot be read as a config: {type(error).__name__}: '
+            f'{error}'
+        ) from error
+
+
+def load_model(
+    cfg: Config,
+    checkpoint: str | Path | None = None,
+    device: str | torch.device = 'cpu',
+    sampler: Mapping | None = None,
+    window: tuple[Size, Size] | None = None,
+) -> StochasticSegmentor:
+    """Build a model that samples and load its weights.
+
+    A model of MMSeg's becomes the black box of one that draws from its
+    probabilities, without training; it sees images as it did before.
+
+    Args:
+        cfg: The config, with the key ``model``.
+        checkpoint: Path or URL; None for a model that has nothing trained.
+        device: Where it runs.
+        sampler: How to draw from a model that does not: config of a
+            generator without weights, `GumbelSampler` by default.
+        window: Height and width of windows and of their stride, in which
+            the networks see large images; None leaves it to the config.
+
+    Returns:
+        The model in eval mode; its ``dataset_meta`` has ``classes`` and, if
+        known, ``palette`` and ``class_flips``.
+    """
+    init_default_scope(cfg.get('default_scope', 'mmseg'))
+    stock = not samples_itself(cfg)
+    if sampler is not None and not stock:
+        raise UserError(
+            f'sampler={dict(sampler)}: {cfg.model.type} has a sampler of its '
+            'own; set model.decode_head.generator in its config.'
+        )
+    model_cfg = copy.deepcopy(cfg.model)
+    if stock:
+        model_cfg = sampling_model(cfg, sampler=sampler)
+    if window is not None:
+        test_cfg = dict(mode='slide', crop_size=window[0], stride=window[1])
+        model_cfg.test_cfg = {**(model_cfg.get('test_cfg') or {}), **test_cfg}
+    with _calm():
+        model = MODELS.build(model_cfg)
+    black_box: Any = getattr(model.decode_head, 'black_box', None)
+    if window is not None and hasattr(black_box, 'segmentor'):
+        black_box.segmentor.test_cfg = ConfigDict(test_cfg)
+    meta = {}
+    if checkpoint is not None:
+        target = black_box.segmentor if stock else model
+        meta = _load_checkpoint(target, str(checkpoint))
+    elif stock or any(p.requires_grad for p in model.parameters()):
+        raise UserError(
+            'This model has weights: name a checkpoint, the path or URL of a '
+            '.pth file that was trained with this config.'
+        )
+    model.dataset_meta = _dataset_meta(cfg, meta, model.num_classes)
+    check_black_boxes(model, model.dataset_meta)
+    if torch.device(device).type != 'cuda':
+        model = revert_sync_batchnorm(model)
+    return model.to(device).eval()
+
+
+@contextmanager
+def _calm() -> Iterator[None]:
+    """Keep back that weights are missing, which come in a moment."""
+    before = logging.root.manager.disable
+    logging.disable(max(before, logging.INFO))
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
+def _load_checkpoint(model: torch.nn.Module, checkpoint: str) -> dict:
+    """Load all weights of a model; return the checkpoint's data set meta."""
+    loaded = load_checkpoint(
+        model,
+        checkpoint,
+        source=f'Checkpoint {checkpoint}',
+        advice='Give the config that it was trained with.',
+    )
+    meta = loaded.get('meta') or {}
+    return meta.get('dataset_meta') or {
+        key.lower(): meta[key] for key in ('CLASSES', 'PALETTE') if key in meta
+    }
+
+
+def tested_dataset(cfg: Config) -> Mapping:
+    """The data set config that testing uses, out of its wrappers; or {}."""
+    dataset = (cfg.get('test_dataloader') or {}).get('dataset') or {}
+    while 'pipeline' not in dataset:
+        inner = dataset.get('dataset') or dataset.get('datasets')
+        if not inner:
+            break
+        dataset = inner[0] if isinstance(inner, Sequence) else inner
+    return dataset
+
+
+def _dataset_meta(cfg: Config, saved: Mapping, num_classes: int) -> dict:
+    """Names, colours and flips: the checkpoint's, else the config's."""
+    dataset = tested_dataset(cfg)
+    kind = DATASETS.get(dataset['type']) if 'type' in dataset else None
+    known = {
+        **getattr(kind, 'METAINFO', {}),
+        **(dataset.get('metainfo') or {}),
+        **{key: value for key, value in saved.items() if value is not None},
+    }
+    meta = {key: known[key] for key in META_KEYS if known.get(key)}
+    if len(meta.get('classes', ())) != num_classes:
+        meta = dict(classes=tuple(f'class {k}' for k in range(num_classes)))
+    return meta

@@ -1,0 +1,239 @@
+"""What a model says about one image, and the files that show it."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+from matplotlib.figure import Figure
+from mmseg.structures import SegDataSample
+
+from ..datasets.image_files import write_png
+from ..evaluation import (
+    ContourBoxplot,
+    FlipState,
+    Hypothesis,
+    contour_boxplot,
+    describe_changes,
+    entropy,
+    find_flip_states,
+    find_hypotheses,
+)
+from ..report import (
+    draw_contour_boxplot,
+    draw_hypotheses,
+    draw_uncertainty,
+    overlay_labels,
+    overlay_palette,
+)
+from ..report.files import write_figure, write_labels
+from ..structures import ClassFlips
+from ..utils.errors import UserError
+from ..utils.files import inside, write_file
+from .image_inputs import LoadedImage
+
+DPI = 110
+
+
+@dataclass
+class InferenceResult:
+    """What a model says about one image, of height H and width W.
+
+    Attributes:
+        name: Relative name of the image's files, without suffix.
+        path: The image's file; None for an array.
+        image: RGB (H, W, 3) uint8.
+        decision: Most probable class of each pixel (H, W) uint8 or int16.
+        samples: Label maps drawn (S, H, W).
+        hypotheses: The samples in groups, most probable first.
+        class_probs: Pixelwise probabilities (K, H, W) float32.
+        sample_probs: Mean of the samples' probabilities (K, H, W) float32.
+        entropy: Of ``class_probs``, (H, W), in nats.
+        sample_entropy: Of ``sample_probs``, (H, W), in nats.
+        flip_states: How often each switchable class is itself or its twin.
+        boxplot: Contour boxplot of the foreground; None if K > 2.
+        classes: Names of the K classes.
+        palette: Colours (K, 3) uint8.
+        independent: Whether the samples are independent of each other; those
+            of Sobol noise and support points are not.
+    """
+
+    name: str
+    path: str | None
+    image: np.ndarray
+    decision: np.ndarray
+    samples: np.ndarray
+    hypotheses: list[Hypothesis]
+    class_probs: np.ndarray
+    sample_probs: np.ndarray
+    entropy: np.ndarray
+    sample_entropy: np.ndarray
+    flip_states: list[FlipState]
+    boxplot: ContourBoxplot | None
+    classes: Sequence[str]
+    palette: np.ndarray
+    independent: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        loaded: LoadedImage,
+        sample: SegDataSample,
+        meta: dict,
+        threshold: float | None = None,
+    ) -> 'InferenceResult':
+        """Collect what a model predicted.
+
+        Args:
+            loaded: The image.
+            sample: With the predictions of a `StochasticSegmentor`.
+            meta: ``classes``, and where known ``palette``, ``class_flips``.
+            threshold: Distance from which hypotheses differ; None: by rule.
+        """
+        samples = sample.pred_samples.data.cpu()
+        decision = sample.pred_sem_seg.data[0].cpu().to(samples.dtype)
+        probs = sample.seg_logits.data.float().cpu().exp()
+        mean = sample.sample_probs.data.float().cpu()
+        number = len(probs)
+        flips = ClassFlips.parse(meta.get('class_flips'), number)
+        hypotheses = find_hypotheses(
+            samples,
+            decision,
+            num_classes=number,
+            classes=flips.ids or None,
+            threshold=threshold,
+        )
+        return cls(
+            name=loaded.name,
+            path=loaded.path,
+            image=loaded.picture,
+            decision=decision.numpy(),
+            samples=samples.numpy(),
+            hypotheses=hypotheses,
+            class_probs=probs.numpy(),
+            sample_probs=mean.numpy(),
+            entropy=entropy(probs).numpy(),
+            sample_entropy=entropy(mean).numpy(),
+            flip_states=find_flip_states(samples, flips),
+            boxplot=contour_boxplot(samples == 1) if number == 2 else None,
+            classes=meta['classes'],
+            palette=overlay_palette(number, meta.get('palette')),
+        )
+
+    def summary(self) -> dict:
+        """The result in words and numbers, for a JSON file."""
+        names = self.classes
+        return dict(
+            name=self.name,
+            path=self.path,
+            num_samples=len(self.samples),
+            independent_samples=self.independent,
+            entropy=float(self.entropy.mean()),
+            sample_entropy=float(self.sample_entropy.mean()),
+            hypotheses=[
+                dict(
+                    probability=h.probability,
+                    samples=list(h.members),
+                    representative=h.representative,
+                    description=describe_changes(h.changes, names),
+                    changes=[
+                        c._asdict()
+                        | dict(before=names[c.before], after=names[c.after])
+                        for c in h.changes
+                    ],
+                )
+                for h in self.hypotheses
+            ],
+            class_flips=[
+                s._asdict() | dict(source=names[s.source], twin=names[s.twin])
+                for s in self.flip_states
+            ],
+        )
+
+    def save(
+        self, out_dir: str | Path, npz: bool = False, figures: bool = True
+    ) -> None:
+        """Write label maps, overlays and figures below a folder.
+
+        Args:
+            out_dir: The folder; each kind of file has a folder in it.
+            npz: Also write all arrays, as ``npz/<name>.npz``.
+            figures: Draw uncertainty, hypotheses and contours, which takes
+                longer than the rest.
+        """
+
+        def path(kind: str, ending: str = '.png') -> Path:
+            return inside(Path(out_dir) / kind, self.name + ending)
+
+        write_labels(path('decision'), self.decision)
+        for k, sample in enumerate(self.samples):
+            write_labels(path('samples', f'/{k:03d}.png'), sample)
+        overlay = overlay_labels(self.image, self.decision, self.palette)
+        write_png(path('overlay'), cv2.cvtColor(overlay, cv2.COLOR_RGB2BGR))
+        if npz:
+            write_file(path('npz', '.npz'), self._packed())
+        if figures:
+            for kind, figure in self.figures().items():
+                write_figure(path(kind), figure, DPI)
+
+    def figures(self) -> dict[str, Figure]:
+        """Draw ``uncertainty``, ``hypotheses`` and, if K = 2, ``contours``."""
+        maps = {
+            'pixelwise probabilities': self.entropy,
+            f'mean of {len(self.samples)} samples': self.sample_entropy,
+        }
+        figures = dict(
+            uncertainty=draw_uncertainty(self.image, maps, len(self.classes)),
+            hypotheses=draw_hypotheses(
+                self.image,
+                self.decision,
+                self.samples,
+                self.hypotheses,
+                self.classes,
+                self.palette,
+                self.flip_states,
+            ),
+        )
+        if self.boxplot is not None:
+            figures['contours'] = draw_contour_boxplot(
+                self.image, self.samples == 1, self.boxplot, self.classes[1]
+            )
+        return figures
+
+    def _packed(self) -> bytes:
+        """All arrays, as an NPZ file."""
+        groups = np.empty(len(self.samples), np.int16)
+        for number, hypothesis in enumerate(self.hypotheses):
+            groups[list(hypothesis.members)] = number
+        packed = io.BytesIO()
+        np.savez_compressed(
+            packed,
+            decision=self.decision,
+            samples=self.samples,
+            hypothesis_of_sample=groups,
+            class_probs=self.class_probs,
+            sample_probs=self.sample_probs,
+            entropy=self.entropy,
+            sample_entropy=self.sample_entropy,
+        )
+        return packed.getvalue()
+
+
+def claim_out_dir(out_dir: str | Path) -> Path:
+    """Make an output folder, and make sure that files can be written.
+
+    Raises:
+        UserError: They cannot; better now than after the first image.
+    """
+    probe = Path(out_dir) / '.writable'
+    try:
+        write_file(probe, b'')
+        probe.unlink()
+    except OSError as error:
+        raise UserError(
+            f'{out_dir}: no files can be written there ({error}); expected a '
+            'folder with write access, or the name of a new one'
+        ) from error
+    return Path(out_dir)

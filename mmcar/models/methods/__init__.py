@@ -1,0 +1,15 @@
+"""Other methods that sample, for comparison and for use."""
+
+from .deep_ensemble import DeepEnsemble
+from .mc_dropout import MCDropout
+from .prob_unet import ProbabilisticUNet
+from .ssn import StochasticSegmentationNetwork
+from .tta import TTASegmentor
+
+__all__ = [
+    'DeepEnsemble',
+    'MCDropout',
+    'ProbabilisticUNet',
+    'StochasticSegmentationNetwork',
+    'TTASegmentor',
+]

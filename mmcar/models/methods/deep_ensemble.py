@@ -1,0 +1,156 @@
+"""Deep ensembles (Lakshminarayanan et al., NeurIPS 2017)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mmengine.config import Config
+from mmseg.registry import MODELS
+from torch import Tensor, nn
+
+from ...utils.checks import at_least
+from ...utils.errors import UserError
+from ...utils.weights import load_checkpoint
+from ..segmentors.stochastic_segmentor import StochasticSegmentor
+from ..segmentors.train_batch import TrainBatch
+from .mixture import MixtureSegmentor, Part
+
+
+@dataclass
+class EnsembleBatch(TrainBatch):
+    """A batch, and the form in which each member has it."""
+
+    own: dict[int, TrainBatch] = field(default_factory=dict)
+
+
+@MODELS.register_module()
+class DeepEnsemble(MixtureSegmentor):
+    """Models of one config; a sample is a member and its draw.
+
+    Members that are trained together start from different weights. Their
+    networks carry the number of the member, as ``calibration_0``: a phase
+    for each trains them one after the other, on different batches.
+
+    Args:
+        member: Config of a member, any model that samples, or the path of a
+            config file.
+        checkpoints: Weights of the members, which are then not trained.
+        num_members: Number of members, where there are no checkpoints.
+        data_preprocessor: That of the members by default, as they were
+            trained; another one is refused.
+        test_cfg: See :class:`StochasticSegmentor`; windows are the members'.
+        kwargs: Further arguments of :class:`StochasticSegmentor`.
+    """
+
+    def __init__(
+        self,
+        member: dict | str,
+        checkpoints: Sequence[str] = (),
+        num_members: int | None = None,
+        data_preprocessor: dict | None = None,
+        test_cfg: dict | None = None,
+        **kwargs: Any,
+    ) -> None:
+        cfg = _member_config(member)
+        found = cfg.pop('data_preprocessor', None)
+        if None not in (found, data_preprocessor) and (
+            dict(found) != dict(data_preprocessor or {})
+        ):
+            raise UserError(
+                f'data_preprocessor={data_preprocessor}, but that of the '
+                f'members is {found}: leave it out.'
+            )
+        shared = found or data_preprocessor
+        cfg['data_preprocessor'] = shared
+        number = num_members or len(checkpoints)
+        at_least(1, num_members=number)
+        if checkpoints and len(checkpoints) != number:
+            raise UserError(
+                f'num_members={number}, but there are {len(checkpoints)} '
+                'checkpoints: leave num_members out.'
+            )
+        windows = {
+            key: value
+            for key, value in (test_cfg or {}).items()
+            if key in ('mode', 'crop_size', 'stride')
+        }
+        cfg['test_cfg'] = {**(cfg.get('test_cfg') or {}), **windows}
+        members = [MODELS.build(cfg) for _ in range(number)]
+        first = members[0]
+        if not isinstance(first, StochasticSegmentor):
+            raise UserError(
+                f'member.type={cfg.get("type")!r} does not sample: expected '
+                'a model such as CARSegmentor.'
+            )
+        super().__init__(
+            first.num_classes,
+            data_preprocessor=shared,
+            test_cfg=test_cfg,
+            align_corners=first.align_corners,
+            ignore_index=first.ignore_index,
+            **kwargs,
+        )
+        self.members = nn.ModuleList(members)
+        self.checkpoints = list(checkpoints)
+        for model, path in zip(members, self.checkpoints, strict=False):
+            _load(model, path)
+
+    @property
+    def typical(self) -> StochasticSegmentor:
+        """The first member."""
+        return self.members[0]
+
+    def encode(
+        self, inputs: Tensor, data_samples: Sequence | None = None
+    ) -> list[Part]:
+        """States of all members."""
+        return [
+            Part(member, member.encode(inputs, data_samples))
+            for member in self.members
+        ]
+
+    def networks(self) -> dict[str, nn.Module]:
+        """The networks of all members, with the member's number."""
+        return {
+            f'{name}_{i}': network
+            for i, member in enumerate(self.members)
+            for name, network in member.networks().items()
+        }
+
+    def train_batch(
+        self, inputs: Tensor, data_samples: Sequence, seed: tuple[int, ...]
+    ) -> EnsembleBatch:
+        """Put a batch into the form that `losses` takes."""
+        return EnsembleBatch(
+            inputs, data_samples, self.num_classes, self.ignore_index, seed
+        )
+
+    def losses(self, name: str, batch: EnsembleBatch) -> dict[str, Tensor]:
+        """What a member's network learns from."""
+        own, _, number = name.rpartition('_')
+        index = int(number)
+        member = self.members[index]
+        if index not in batch.own:
+            batch.own[index] = member.train_batch(
+                batch.image, batch.data_samples, (*batch.seed, index)
+            )
+        losses = member.losses(own, batch.own[index])
+        return {f'{key}_{index}': value for key, value in losses.items()}
+
+
+def _member_config(member: dict | str) -> dict:
+    """Config of a member's model."""
+    if isinstance(member, Mapping):
+        return dict(member)
+    return dict(Config.fromfile(member).model)
+
+
+def _load(model: nn.Module, path: str) -> None:
+    """Load a member's weights, all of them, and fix them."""
+    load_checkpoint(
+        model,
+        path,
+        source=f'checkpoints: {path!r}',
+        advice='Make `member` the config that it was trained with.',
+    )
+    model.requires_grad_(False)

@@ -1,0 +1,178 @@
+"""The test images of a config, predicted and scored for a report."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import torch
+from mmengine.config import Config
+from mmengine.dataset import pseudo_collate
+from mmengine.registry import init_default_scope
+from mmseg.registry import DATASETS
+from mmseg.structures import SegDataSample
+from torch.utils.data import DataLoader, Dataset
+
+from ..evaluation.metrics.fields import labels_of
+from ..evaluation.survey import Survey
+from ..inference.image_inputs import LoadedImage
+from ..inference.inferencer import Unreadable
+from ..inference.results import InferenceResult
+from ..structures import sample_key
+from ..utils.errors import UserError
+from . import SampleRow
+from .hooks import input_image, prediction_row
+from .page import ExploredImage, pack_image
+from .selection import Selection, spread
+
+NOT_READ = (UserError, OSError, ValueError)
+"""What loaders raise for a file that is no image or label."""
+GRID_ROWS = 6
+
+
+@dataclass
+class Collected:
+    """What going through the images has brought.
+
+    Attributes:
+        rows: Figures of each image.
+        explored: Packed images, by their position in ``rows``.
+        summary: Figures of all images together.
+        unreadable: Images that could not be read, name -> reason.
+        grid: A few images for a figure of samples.
+    """
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    explored: dict[int, dict[str, Any]] = field(default_factory=dict)
+    summary: dict[str, Any] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
+    grid: list[SampleRow] = field(default_factory=list)
+
+
+class Readable(Dataset):
+    """A data set in which an image that cannot be read says so.
+
+    Args:
+        dataset: The data set.
+    """
+
+    def __init__(self, dataset: Any) -> None:
+        self.dataset = dataset
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, index: int) -> Any:
+        try:
+            return self.dataset[index]
+        except NOT_READ as error:
+            name = sample_key(self.dataset.get_data_info(index))
+            return Unreadable(name, f'{error}')
+
+
+def build_loader(cfg: Config) -> tuple[DataLoader, dict[str, Any]]:
+    """The test images of a config one by one, and the data set's metainfo."""
+    settings = cfg.get('test_dataloader')
+    if not settings:
+        raise UserError(
+            f'{cfg.filename} has no test_dataloader: a report needs a data '
+            'set; tools/infer.py draws for images without labels.'
+        )
+    init_default_scope(cfg.get('default_scope', 'mmseg'))
+    dataset = DATASETS.build(settings.dataset)
+    loader = DataLoader(
+        Readable(dataset),
+        batch_size=1,
+        num_workers=settings.get('num_workers', 0),
+        collate_fn=_only,
+    )
+    return loader, dict(dataset.metainfo)
+
+
+def _only(batch: list) -> Any:
+    return batch[0]
+
+
+@torch.no_grad()
+def collect(
+    model: Any,
+    items: Iterable,
+    metainfo: Mapping[str, Any],
+    survey: Survey,
+    selection: Selection,
+    max_side: int,
+) -> Collected:
+    """Predict and score every image, and keep some to be opened.
+
+    Args:
+        model: A `StochasticSegmentor` in eval mode.
+        items: What `build_loader` gives of every image.
+        metainfo: Of the data set.
+        survey: Scores the images.
+        selection: Chooses those to keep.
+        max_side: See `pack_image`.
+    """
+    found = Collected()
+    pack = partial(
+        pack_image,
+        classes=metainfo['classes'],
+        ignore_index=survey.ged.ignore_index,
+        num_bins=survey.calibration.num_bins,
+        max_side=max_side,
+    )
+    positions: dict[int, int] = {}
+    in_grid = spread(selection.total, GRID_ROWS)
+    for index, item in enumerate(items):
+        if isinstance(item, Unreadable):
+            found.unreadable[item.name] = item.reason
+            continue
+        (sample,) = model.test_step(pseudo_collate([item]))
+        data = sample.to_dict()
+        result = result_of(item, sample, metainfo)
+        row = survey.add(data) | dict(
+            image=result.name,
+            entropy=float(result.entropy.mean()),
+            hypotheses=len(result.hypotheses),
+        )
+        positions[index] = len(found.rows)
+        found.rows.append(row)
+        if index in in_grid:
+            found.grid.append(prediction_row(item['inputs'], sample))
+        explored = explored_image(result, data)
+        selection.offer(index, row['GED'], partial(pack, explored))
+    if not found.rows:
+        raise UserError(
+            'None of the images could be read: '
+            + next(iter(found.unreadable.values()), 'the data set is empty')
+        )
+    found.explored = {
+        positions[index]: one for index, one in selection.chosen().items()
+    }
+    found.summary = survey.summary()
+    return found
+
+
+def result_of(
+    item: Mapping, sample: SegDataSample, metainfo: Mapping[str, Any]
+) -> InferenceResult:
+    """What the inferencer would say of an image of the data set."""
+    height, width = sample.pred_sem_seg.data.shape[-2:]
+    picture = input_image(item['inputs'], (height, width))
+    path = sample.get('img_path')
+    loaded = LoadedImage(sample_key(sample), path, picture, {})
+    return InferenceResult.of(loaded, sample, dict(metainfo))
+
+
+def explored_image(result: InferenceResult, data: dict) -> ExploredImage:
+    """A result with its labels, for the explorer."""
+    return ExploredImage(
+        name=result.name,
+        picture=result.image,
+        labels=labels_of(data).cpu().numpy(),
+        decision=result.decision,
+        samples=result.samples,
+        class_probs=result.class_probs,
+        hypotheses=result.hypotheses,
+        flip_states=result.flip_states,
+        boxplot=result.boxplot,
+    )

@@ -1,0 +1,1 @@
+"""Coherent samples of pixelwise probabilities, in pure torch."""

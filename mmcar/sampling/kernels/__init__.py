@@ -1,0 +1,1 @@
+"""What a CPU computes faster than by torch's own operations."""

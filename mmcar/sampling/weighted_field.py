@@ -1,0 +1,59 @@
+"""Gaussian fields that are sums of few numbers, with weights per pixel.
+
+``z_k(x) = sum_r w_r(x) z_kr`` is standard normal at every pixel x as long as
+``sum_r w_r(x)^2 = 1``: whatever the weights, a draw by the Gumbel numbers
+behind it has F's probabilities. The weights say which pixels go together. One
+weight that is 1 everywhere is one number per class; plane waves are smooth
+fields.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..utils.precision import full_precision
+from .gumbel import gumbel_from_normal
+from .kernels.class_argmax import Tile
+
+
+def unit_norm(weights: Tensor) -> Tensor:
+    """Weights (B, R, H, W) divided by their norm over R."""
+    return torch.nn.functional.normalize(weights.float(), dim=1, eps=1e-6)
+
+
+class WeightedField(NamedTuple):
+    """Fields of a batch of images.
+
+    Attributes:
+        weights: (B, R, H, W), of norm 1 at every pixel.
+    """
+
+    weights: Tensor
+
+    @property
+    def varies(self) -> bool:
+        """Whether noise differs between pixels."""
+        return True
+
+    def normal(self, z: Tensor, tile: Tile) -> Tensor:
+        """The normal values of some rows and columns.
+
+        Args:
+            z: Standard normal (S, B, K * R).
+            tile: Rows and columns.
+
+        Returns:
+            (S, B, K, h, w).
+        """
+        weights = self.weights[(..., *tile)]  # (B, R, h, w)
+        z = z.unflatten(-1, (-1, weights.shape[1]))  # (S, B, K, R)
+        with full_precision(z):
+            field = z @ weights.flatten(2)  # (S, B, K, h * w)
+        return field.unflatten(-1, weights.shape[2:])
+
+    def gumbel(self, z: Tensor) -> Tensor:
+        """Gumbel noise (S, B, K, H, W) of normal noise (S, B, K * R)."""
+        height, width = self.weights.shape[2:]
+        whole = slice(0, height), slice(0, width)
+        return gumbel_from_normal(self.normal(z, whole))

@@ -1,0 +1,254 @@
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from mmengine.model import revert_sync_batchnorm
+from mmseg.registry import MODELS
+
+from mmcar.apis import StochasticInferencer
+from mmcar.inference.image_inputs import list_images
+from mmcar.inference.inferencer import Unreadable, windows
+from tests.test_inference.models import (
+    own_config,
+    read_bgr,
+    save_weights,
+    stock_config,
+    write_images,
+)
+from tests.test_tools.project import ROOT
+
+SIZES = ((16, 16), (16, 24), (16, 16), (24, 16), (16, 24), (16, 16))
+
+
+@pytest.fixture(scope='module')
+def own(tmp_path_factory):
+    cfg = own_config()
+    path = tmp_path_factory.mktemp('own') / 'own.pth'
+    return StochasticInferencer(cfg, save_weights(cfg, path), device='cpu')
+
+
+@pytest.fixture(scope='module')
+def stock(tmp_path_factory):
+    cfg = stock_config()
+    path = tmp_path_factory.mktemp('stock') / 'stock.pth'
+    return StochasticInferencer(cfg, save_weights(cfg, path), device='cpu')
+
+
+@pytest.fixture(scope='module')
+def images(tmp_path_factory):
+    return write_images(tmp_path_factory.mktemp('images') / 'val', SIZES)
+
+
+def samples_of(results):
+    return {result.name: result.samples for result in results}
+
+
+@pytest.mark.parametrize('which', ['own', 'stock'])
+def test_what_a_result_holds(which, images, request):
+    inferencer = request.getfixturevalue(which)
+    result = inferencer(images[1], num_samples=6)[0]
+    number = len(inferencer.classes)
+    assert result.samples.shape == (6, 16, 24)
+    assert len(np.unique(result.samples, axis=0)) > 1
+    assert result.image.shape == (16, 24, 3)
+    np.testing.assert_array_equal(result.image, read_bgr(images[1])[..., ::-1])
+    probs = result.class_probs
+    assert probs.shape == result.sample_probs.shape == (number, 16, 24)
+    np.testing.assert_array_equal(result.decision, probs.argmax(0))
+    np.testing.assert_allclose(probs.sum(0), 1, atol=1e-5)
+    one_hot = result.samples[:, None] == np.arange(number)[:, None, None]
+    np.testing.assert_allclose(result.sample_probs, one_hot.mean(0), atol=1e-6)
+    for entropy, maps in (
+        (result.entropy, probs),
+        (result.sample_entropy, result.sample_probs),
+    ):
+        expected = -(maps * np.log(np.where(maps > 0, maps, 1))).sum(0)
+        np.testing.assert_allclose(entropy, expected, atol=1e-5)
+    members = sorted(i for h in result.hypotheses for i in h.members)
+    assert members == list(range(6))
+    assert sum(h.probability for h in result.hypotheses) == pytest.approx(1)
+    assert (result.boxplot is not None) == (number == 2)
+
+
+@pytest.mark.parametrize('which', ['own', 'stock'])
+def test_same_seed_same_samples(which, images, request):
+    """Whatever the batch size, the order and the number asked for."""
+    inferencer = request.getfixturevalue(which)
+    usual = samples_of(inferencer(images, num_samples=16, seed=3))
+    assert len(np.unique(usual['0'], axis=0)) > 3
+    for change in (
+        dict(batch_size=4),
+        dict(inputs=images[::-1], batch_size=2),
+        dict(num_samples=5, batch_size=3),
+        dict(inputs=images[2:3], num_samples=7),
+    ):
+        given = dict(inputs=images, num_samples=16, seed=3) | change
+        again = inferencer(**given)
+        assert len(again) == len(given['inputs'])
+        single = len(again) == 1
+        for result in again:
+            name = '2' if single else result.name
+            expected = usual[name][: given['num_samples']]
+            np.testing.assert_array_equal(result.samples, expected)
+    other = samples_of(inferencer(images, num_samples=16, seed=4))
+    assert (other['0'] != usual['0']).any()
+
+
+def test_results_come_in_the_order_of_the_inputs(own, images):
+    results = own(images[::-1], num_samples=1, batch_size=3)
+    assert [r.path for r in results] == images[::-1]
+
+
+@pytest.mark.parametrize('which', ['own', 'stock'])
+def test_arrays_are_known_by_their_content(which, images, request):
+    inferencer = request.getfixturevalue(which)
+    first, second = read_bgr(images[0]), read_bgr(images[2])
+    alone = inferencer(first, num_samples=8)[0].samples
+    assert len(np.unique(alone, axis=0)) > 1
+    results = inferencer(
+        [second, first, read_bgr(images[1]), first], 8, batch_size=4
+    )
+    np.testing.assert_array_equal(results[1].samples, alone)
+    np.testing.assert_array_equal(results[3].samples, alone)
+    assert (results[0].samples != alone).any()
+
+
+def test_a_stock_model_stays_what_it_was(stock, images):
+    """Its decision and probabilities are those of MMSeg."""
+    model = revert_sync_batchnorm(MODELS.build(stock.cfg.model)).eval()
+    inner = stock.model.decode_head.black_box.segmentor
+    model.load_state_dict(inner.state_dict())
+    loaded = stock.pipeline(list_images(images[1])[0]).packed
+    data = dict(
+        inputs=[loaded['inputs']], data_samples=[loaded['data_samples']]
+    )
+    with torch.no_grad():
+        expected = model.test_step(data)[0]
+    result = stock(images[1], num_samples=2)[0]
+    probs = expected.seg_logits.data.softmax(0)
+    np.testing.assert_allclose(result.class_probs, probs, atol=1e-5)
+    wanted = expected.pred_sem_seg.data[0].numpy()
+    np.testing.assert_array_equal(result.decision, wanted)
+
+
+def test_a_stock_model_is_sampled_by_its_probabilities(stock, images):
+    result = stock(images[0], num_samples=800)[0]
+    error = np.abs(result.sample_probs - result.class_probs)
+    assert error.max() < 5 * 0.5 / np.sqrt(800)
+
+
+def test_the_pipeline_resizes_and_results_have_the_original_size(tmp_path):
+    resize = dict(type='Resize', scale=(32, 32), keep_ratio=False)
+    cfg = stock_config(resize)
+    weights = save_weights(cfg, tmp_path / 'w.pth')
+    inferencer = StochasticInferencer(cfg, weights, device='cpu')
+    path = write_images(tmp_path / 'x', [(12, 20)])[0]
+    loaded = inferencer.pipeline(list_images(path)[0]).packed
+    assert loaded['inputs'].shape == (3, 32, 32)
+    for one in (path, read_bgr(path)):
+        result = inferencer(one, num_samples=3)[0]
+        assert result.samples.shape == (3, 12, 20)
+        assert result.image.shape == (12, 20, 3)
+
+
+def test_windows_are_stitched_before_one_draw(tmp_path):
+    """A field of Gumbel noise over the image knows no windows."""
+    for cfg in (own_config(), stock_config()):
+        weights = save_weights(cfg, tmp_path / 'w.pth')
+        path = write_images(tmp_path / 'x', [(32, 48)])[0]
+        whole = StochasticInferencer(cfg, weights, device='cpu')
+        cut = StochasticInferencer(
+            cfg, weights, device='cpu', window=(16, 16), stride=(12, 12)
+        )
+        one, other = whole(path, 4)[0], cut(path, 4)[0]
+        assert np.abs(one.class_probs - other.class_probs).max() > 1e-3
+        assert one.samples.shape == other.samples.shape == (4, 32, 48)
+        # One window for everything is no window.
+        all_at_once = StochasticInferencer(
+            cfg, weights, device='cpu', window=(32, 48)
+        )
+        np.testing.assert_array_equal(
+            all_at_once(path, 4)[0].samples, one.samples
+        )
+
+
+def test_a_model_keeps_its_settings(own, images):
+    before = dict(own.model.test_cfg)
+    own(images[0], num_samples=2, seed=9)
+    assert own.model.test_cfg == before
+    assert len(own(images[0])[0].samples) == before['num_samples']
+
+
+def test_an_unreadable_image_leaves_the_others(own, images, tmp_path):
+    bad = tmp_path / 'bad.png'
+    bad.write_bytes(b'no image')
+    listed = list_images([images[0], bad, images[1]])
+    results = list(own.predict_each(listed, num_samples=1))
+    told = [r for r in results if isinstance(r, Unreadable)]
+    assert len(results) == 3
+    assert len(told) == 1
+    assert str(bad) in told[0].reason
+    with pytest.raises(ValueError, match=r'bad\.png'):
+        own([images[0], bad])
+
+
+def test_memory_is_bounded_by_waiting_batches(own, tmp_path):
+    """Images of many sizes do not pile up until the end."""
+    sizes = [(16, 16 + k) for k in range(20)]
+    listed = list_images(write_images(tmp_path / 'x', sizes))
+    loaded = []
+
+    def load(image, pipeline=own.pipeline):
+        loaded.append(image.name)
+        return pipeline(image)
+
+    usual, own.pipeline = own.pipeline, load
+    try:
+        next(own.predict_each(listed, num_samples=1, batch_size=2))
+    finally:
+        own.pipeline = usual
+    assert len(loaded) == 8
+
+
+def test_a_folder_that_cannot_be_written_fails_first(own, images, tmp_path):
+    taken = tmp_path / 'taken'
+    taken.write_text('a file')
+    with pytest.raises(ValueError, match='no files can be written'):
+        own(images, out_dir=taken)
+
+
+def test_windows_that_cannot_be():
+    assert windows(None, None) is None
+    assert windows((30, 60), None) == ((30, 60), (20, 40))
+    with pytest.raises(ValueError, match='without window'):
+        windows(None, (4, 4))
+    with pytest.raises(ValueError, match='leaves gaps'):
+        windows((8, 8), (9, 4))
+    with pytest.raises(ValueError, match='window_width=0'):
+        windows((8, 0), None)
+
+
+def test_wrong_numbers(own, images):
+    with pytest.raises(ValueError, match='num_samples=0'):
+        own(images[0], num_samples=0)
+    with pytest.raises(ValueError, match='batch_size=0'):
+        own(images[0], batch_size=0)
+
+
+def test_the_guide(tmp_path, monkeypatch, capsys):
+    """Code in the guide runs as it stands there."""
+    monkeypatch.chdir(tmp_path)
+    cfg = stock_config()
+    cfg.dump('my_config.py')
+    save_weights(cfg, 'my_weights.pth')
+    Path(write_images(tmp_path, [(16, 16)])[0]).rename('image.png')
+    guide = (ROOT / 'docs' / 'inference.md').read_text()
+    (code,) = re.findall(r'```python\n(.*?)```', guide, flags=re.DOTALL)
+    scope = {}
+    exec(code, scope)
+    printed = capsys.readouterr().out
+    for hypothesis in scope['result'].hypotheses:
+        assert f'{hypothesis.probability} {hypothesis.members}' in printed
+    assert scope['result'].samples.shape == (16, 16, 16)

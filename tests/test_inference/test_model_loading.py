@@ -1,0 +1,146 @@
+import pytest
+import torch
+from mmengine.config import Config
+
+from mmcar.inference.mmseg_model import sampling_model
+from mmcar.inference.model_loading import load_model, read_config
+from mmcar.models import CARSegmentor
+from tests.test_inference.models import (
+    CLASSES,
+    config_of,
+    own_config,
+    pipeline,
+    save_weights,
+    stock_config,
+)
+from tests.toys import toy_config
+
+
+def test_configs_by_name_path_and_object(tmp_path):
+    own = read_config('mmcar::quickstart/car_lidc-shapes.py')
+    assert own.model.type == 'CARSegmentor'
+    stock = read_config('mmseg::_base_/models/fcn_unet_s5-d16.py')
+    assert stock.model.type == 'EncoderDecoder'
+    path = tmp_path / 'x.py'
+    stock_config().dump(path)
+    read = read_config(path, {'model.decode_head.num_classes': 7})
+    assert read.model.decode_head.num_classes == 7
+    given = stock_config()
+    changed = read_config(given, {'model.decode_head.num_classes': 7})
+    assert changed.model.decode_head.num_classes == 7
+    assert given.model.decode_head.num_classes == 4
+
+
+@pytest.mark.parametrize(
+    'name', ['x.py', 'mmcar::car/x.py', 'mmseg::fcn/x.py']
+)
+def test_missing_configs(name):
+    with pytest.raises(FileNotFoundError, match=r'x\.py'):
+        read_config(name)
+
+
+def test_a_config_that_does_not_run(tmp_path):
+    path = tmp_path / 'broken.py'
+    path.write_text('model = dict(')
+    with pytest.raises(ValueError, match=r'broken\.py cannot be read'):
+        read_config(path)
+
+
+def test_a_config_without_a_model():
+    with pytest.raises(ValueError, match='no key `model`'):
+        read_config(Config(dict(a=1)))
+
+
+def test_weights_must_fit(tmp_path):
+    cfg = stock_config()
+    weights = save_weights(cfg, tmp_path / 'w.pth')
+    other = read_config(cfg, {'model.decode_head.num_classes': 5})
+    with pytest.raises(ValueError, match='does not fit'):
+        load_model(other, weights)
+    with pytest.raises(ValueError, match='does not fit'):
+        load_model(own_config(), weights)
+    with pytest.raises(FileNotFoundError, match=r'none\.pth'):
+        load_model(cfg, tmp_path / 'none.pth')
+
+
+@pytest.mark.parametrize('cfg', [own_config(), stock_config()])
+def test_random_weights_are_refused(cfg):
+    with pytest.raises(ValueError, match='name a checkpoint'):
+        load_model(cfg)
+
+
+def test_a_model_without_weights_needs_no_checkpoint(tmp_path):
+    inner = stock_config()
+    weights = save_weights(inner, tmp_path / 'w.pth')
+    path = tmp_path / 'stock.py'
+    inner.dump(path)
+    black_box = dict(type='BlackBox', config=str(path), checkpoint=weights)
+    head = dict(
+        type='CARHead',
+        num_classes=4,
+        black_box=black_box,
+        generator=dict(type='GumbelSampler'),
+    )
+    model = toy_config(decode_head=head, discriminator=None)
+    loaded = load_model(config_of(model, pipeline()))
+    assert isinstance(loaded, CARSegmentor)
+    assert not loaded.training
+    assert loaded.dataset_meta['classes'][3] == 'class 3'
+
+
+def test_names_of_classes(tmp_path):
+    cfg = own_config()
+    weights = save_weights(cfg, tmp_path / 'w.pth')
+    assert load_model(cfg, weights).dataset_meta == dict(classes=CLASSES)
+    saved = torch.load(weights)
+    saved['meta'] = dict(
+        dataset_meta=dict(classes=('a', 'b'), palette=[[0] * 3, [9] * 3])
+    )
+    torch.save(saved, weights)
+    meta = load_model(cfg, weights).dataset_meta
+    assert meta == dict(classes=('a', 'b'), palette=[[0] * 3, [9] * 3])
+    saved['meta'] = dict(CLASSES=('one', 'two', 'three'))  # of another set
+    torch.save(saved, weights)
+    meta = load_model(cfg, weights).dataset_meta
+    assert meta['classes'] == ('class 0', 'class 1')
+
+
+def test_a_sampler_of_ones_own(tmp_path):
+    cfg = stock_config()
+    weights = save_weights(cfg, tmp_path / 'w.pth')
+    sampler = dict(type='GumbelSampler', correlation_length=8.0)
+    model = load_model(cfg, weights, sampler=sampler)
+    plain = load_model(cfg, weights)
+    sizes = [m.decode_head.generator.noise_size for m in (plain, model)]
+    assert sizes[0] == 4 < sizes[1]
+    own = own_config()
+    with pytest.raises(ValueError, match='sampler of its own'):
+        load_model(own, sampler=sampler)
+
+
+def test_models_that_cannot_be_wrapped():
+    cfg = stock_config()
+    del cfg.model['decode_head']['num_classes']
+    with pytest.raises(ValueError, match='num_classes'):
+        sampling_model(cfg)
+    cfg.model.type = 'NoSuchModel'
+    with pytest.raises(ValueError, match='NoSuchModel'):
+        load_model(cfg)
+
+
+def test_a_binary_model_with_one_output(tmp_path):
+    """MMSeg's way: one channel, foreground against background."""
+    cfg = read_config(
+        stock_config(),
+        {
+            'model.decode_head.num_classes': 2,
+            'model.decode_head.out_channels': 1,
+            'model.decode_head.threshold': 0.3,
+        },
+    )
+    cfg.test_dataloader.dataset.metainfo = dict(classes=CLASSES)
+    weights = save_weights(cfg, tmp_path / 'w.pth')
+    model = load_model(cfg, weights)
+    assert model.num_classes == 2
+    probs = model.encode(torch.zeros(1, 3, 16, 16)).log_probs.exp()
+    assert probs.shape == (1, 2, 16, 16)

@@ -1,0 +1,183 @@
+"""The exported graph draws the samples that PyTorch draws."""
+
+import pytest
+import torch
+from mmseg.models.utils import Upsample
+
+from mmcar.inference.onnx_export import (
+    agreement,
+    export_onnx,
+    exportable_log_ndtr,
+    free_upsampling,
+    log_ndtr,
+)
+from mmcar.utils.errors import UserError
+from tests.toys import toy_config, toy_model
+
+HEAD = toy_config()['decode_head']
+RECIPE = dict(
+    HEAD['generator'],
+    gumbel=dict(),
+    norm_cfg=None,
+    film='residual',
+    upsample='resize',
+    temperature=0.05,
+)
+GENERATORS = dict(
+    gumbel=(dict(type='GumbelSampler'), 1.0),
+    field=(dict(type='GumbelSampler', correlation_length=4.0), 0.999),
+    groups=(
+        dict(
+            type='GumbelSampler',
+            correlation_length=4.0,
+            floor=0.05,
+            groups=((0, 3), (1, 4)),
+        ),
+        0.999,
+    ),
+    unet=(HEAD['generator'], 0.999),
+    recipe=(RECIPE, 0.999),
+)
+
+
+def test_log_ndtr():
+    x = torch.linspace(-12, 12, 4001)
+    expected = torch.special.log_ndtr(x.double())
+    found = log_ndtr(x).double()
+    assert ((found - expected) / expected).abs().max() < 2e-5
+
+
+def test_log_ndtr_is_put_back():
+    original = torch.special.log_ndtr
+    with pytest.raises(RuntimeError), exportable_log_ndtr():
+        assert torch.special.log_ndtr is log_ndtr
+        raise RuntimeError
+    assert torch.special.log_ndtr is original
+
+
+@pytest.mark.parametrize('name', GENERATORS)
+def test_same_labels_for_any_batch_and_size(name, tmp_path):
+    pytest.importorskip('onnx', reason='needs requirements/deploy.txt')
+    runtime = pytest.importorskip(
+        'onnxruntime', reason='needs requirements/deploy.txt'
+    )
+    generator, required = GENERATORS[name]
+    head = {**HEAD, 'generator': generator}
+    if 'groups' in generator:
+        head['num_classes'] = 5
+    model = toy_model(decode_head=head, discriminator=None)
+    if name == 'recipe':  # zero at first: let it add something
+        model.decode_head.generator.logits.weight.data.normal_()
+    path = tmp_path / 'model.onnx'
+    sampler = export_onnx(model, path, (32, 48))
+    session = runtime.InferenceSession(str(path))
+    torch.manual_seed(0)
+    for images, samples, size in (
+        (2, 3, (32, 48)),
+        (1, 5, (32, 48)),
+        (3, 2, (45, 37)),
+    ):
+        image = torch.rand(images, 3, *size) * 255
+        noise = torch.randn(samples, images, *model.noise_shape(size))
+        assert agreement(sampler, session, image, noise) >= required
+        # The noise is heard: other noise draws other maps.
+        labels, _ = sampler(image, noise)
+        assert len(labels.unique()) > 1
+        assert not torch.equal(labels, sampler(image, -noise)[0])
+
+
+UNET_F = dict(
+    type='MMSegCalibration',
+    backbone=dict(type='UNet', base_channels=4, norm_cfg=dict(type='BN')),
+    decode_head=dict(
+        type='FCNHead', in_channels=4, in_index=4, channels=4, num_convs=1
+    ),
+)
+
+
+@pytest.mark.parametrize('name', ['gumbel', 'recipe'])
+def test_a_unet_of_mmseg_keeps_its_size_free(name, tmp_path):
+    """Its Upsample writes the traced size into the graph, if it may."""
+    pytest.importorskip('onnx', reason='needs requirements/deploy.txt')
+    runtime = pytest.importorskip(
+        'onnxruntime', reason='needs requirements/deploy.txt'
+    )
+    generator, required = GENERATORS[name]
+    head = {**HEAD, 'calibration': UNET_F, 'generator': generator}
+    model = toy_model(decode_head=head, discriminator=None)
+    # MMSeg starts the last layer near zero: no class would ever change.
+    model.decode_head.calibration.decode_head.conv_seg.weight.data.normal_()
+    path = tmp_path / 'model.onnx'
+    sampler = export_onnx(model, path, (32, 48))
+    session = runtime.InferenceSession(str(path))
+    torch.manual_seed(0)
+    for images, size in ((2, (32, 48)), (1, (64, 16)), (3, (48, 80))):
+        image = torch.rand(images, 3, *size) * 255
+        noise = torch.randn(4, images, *model.noise_shape(size))
+        assert agreement(sampler, session, image, noise) >= required
+        with torch.no_grad():
+            labels, _ = sampler(image, noise)
+            state = model.encode((image - 127.5) / 127.5)
+            own = model.sample_labels(state, noise)
+        assert len(labels.unique()) > 1
+        assert torch.equal(labels, own.long()), 'what the model itself draws'
+
+
+@pytest.mark.parametrize(
+    'sizes', [((32, 32), (48, 48)), ((32, 48), (64, 16))], ids=str
+)
+def test_a_net_that_averages_views(sizes, tmp_path):
+    """As in the quickstart: a tuned sampler with a floor."""
+    pytest.importorskip('onnx', reason='needs requirements/deploy.txt')
+    runtime = pytest.importorskip(
+        'onnxruntime', reason='needs requirements/deploy.txt'
+    )
+    net = {**UNET_F, 'symmetric': True}
+    sampler = dict(type='TunedSampler', net=net, floor=0.05)
+    head = {**HEAD, 'calibration': net, 'generator': sampler}
+    model = toy_model(decode_head=head, discriminator=None)
+    for part in (model.decode_head.calibration, model.decode_head.generator):
+        for name, weight in part.named_parameters():
+            if 'conv_seg.weight' in name:
+                weight.data.normal_()
+    path = tmp_path / 'model.onnx'
+    exported = export_onnx(model, path, sizes[0])
+    session = runtime.InferenceSession(str(path))
+    torch.manual_seed(0)
+    for size in sizes:
+        image = torch.rand(2, 3, *size) * 255
+        noise = torch.randn(4, 2, *model.noise_shape(size))
+        assert agreement(exported, session, image, noise) >= 0.999
+
+
+def test_a_layer_without_an_operator_is_named(tmp_path, capsys):
+    pytest.importorskip('onnx', reason='needs requirements/deploy.txt')
+    model = toy_model(discriminator=None)
+    net = model.decode_head.calibration
+    usual = net.predict_logits
+    net.predict_logits = lambda x: usual(x).rot90(4, (2, 3))
+    with pytest.raises(UserError, match=r"cannot express: .*aten::rot90'"):
+        export_onnx(model, tmp_path / 'model.onnx', (16, 16))
+    assert 'graph' not in capsys.readouterr().out
+
+
+def test_upsampling_is_put_back(tmp_path):
+    head = {**HEAD, 'calibration': UNET_F}
+    model = toy_model(decode_head=head, discriminator=None)
+    layers = [m for m in model.modules() if isinstance(m, Upsample)]
+    assert layers
+    with pytest.raises(RuntimeError), free_upsampling(model):
+        x = torch.rand(1, 2, 3, 4)
+        freed = layers[0].forward
+        assert freed(x).shape == (1, 2, 6, 8)
+        raise RuntimeError
+    assert torch.equal(freed(x), layers[0].forward(x))
+    assert all('forward' not in vars(layer) for layer in layers)
+
+
+def test_refuses_windows(tmp_path):
+    model = toy_model(
+        test_cfg=dict(mode='slide', crop_size=(8, 8), stride=(8, 8))
+    )
+    with pytest.raises(UserError, match="mode='slide'"):
+        export_onnx(model, tmp_path / 'model.onnx', (16, 16))

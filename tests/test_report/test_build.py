@@ -1,0 +1,183 @@
+import csv
+import json
+import os
+
+import numpy as np
+import pytest
+from mmengine.config import Config
+
+from mmcar.apis import build_report
+from mmcar.utils.errors import UserError
+from tests.test_inference.models import save_weights, stock_config
+from tests.test_report.test_page.reading import read_page
+from tests.test_report.test_page.unpacking import unpack_maps
+from tests.test_tools.project import loader
+
+from .report_project import known_distribution, report_config, write_cells
+
+
+@pytest.fixture(scope='module')
+def cells(tmp_path_factory):
+    """Config of a data set of cells with four annotators, and its folder."""
+    folder = tmp_path_factory.mktemp('cells')
+    write_cells(folder / 'data')
+    return report_config(folder), folder
+
+
+def test_all_files_and_their_figures(cells):
+    cfg, folder = cells
+    files = build_report(cfg, out=folder / 'a' / 'report.html', figures=True)
+    with open(files.csv, newline='') as file:
+        rows = list(csv.DictReader(file))
+    figures = json.loads(files.json.read_text())
+    assert [row['image'] for row in rows] == [f'val/{i}.png' for i in range(5)]
+    mean = np.mean([float(row['GED']) for row in rows])
+    assert figures['scores']['GED_8'] == pytest.approx(mean)
+    assert files.scores['GED_8'] == pytest.approx(mean)
+    perfect = figures['bounds']['perfect sampler']['GED_8']
+    assert 0 <= perfect < figures['bounds']['argmax of the mean']['GED_8']
+    assert [row['image'] for row in figures['images']] == figures['opened']
+    assert 'bins' not in rows[0] and 'bins' in figures['images'][0]
+    kinds = {path.suffix for path in files.figures}
+    assert kinds == {'.png', '.pdf'}
+    for path in files.figures:
+        head = b'%PDF' if path.suffix == '.pdf' else b'\x89PNG'
+        assert path.read_bytes().startswith(head)
+    assert not list(folder.glob('a/**/*.part'))
+
+
+def test_samples_are_those_of_the_inferencer(cells):
+    """Whatever is asked for, the first k of more samples are the k."""
+    cfg, folder = cells
+    few, many = (
+        build_report(cfg, out=folder / f'{n}.html', num_samples=n, seed=5)
+        for n in (3, 9)
+    )
+    for i in range(5):
+        _, _, some = unpack_maps(read_page(few.html).images[i])
+        _, labels, more = unpack_maps(read_page(many.html).images[i])
+        np.testing.assert_array_equal(some, more[:3])
+        # Discs of all annotators, and draws that lie between them.
+        assert labels.sum((1, 2)).tolist() == sorted(labels.sum((1, 2)))
+        assert (more <= labels.max(0)).all() and (more >= labels.min(0)).all()
+    other = build_report(cfg, out=folder / 'o.html', num_samples=9, seed=6)
+    _, _, drawn = unpack_maps(read_page(other.html).images[4])
+    assert (drawn != more).any()
+
+
+def test_draws_that_are_not_independent_are_told(cells):
+    cfg, folder = cells
+    for noise, words in (
+        ('NormalNoise', 'independent'),
+        ('SobolNoise', 'not independent'),
+    ):
+        files = build_report(
+            cfg,
+            out=folder / 'noise.html',
+            cfg_options={'model.noise': dict(type=noise)},
+            max_images=0,
+            bounds=False,
+        )
+        facts = json.loads(files.json.read_text())['facts']
+        assert facts['draws'].startswith(words)
+        assert facts['draws'] in read_page(files.html).text
+
+
+def test_images_beyond_the_limit_keep_their_figures(cells):
+    cfg, folder = cells
+    files = build_report(cfg, out=folder / 'two.html', max_images=2)
+    page = read_page(files.html)
+    assert len(page.data['rows']) == 5 and len(page.images) == 2
+    assert page.data['explored'] == sorted(page.images)
+    assert '2 of 5 images can be opened' in page.text
+
+
+def test_an_unreadable_image_is_named_and_the_rest_is_done(tmp_path):
+    write_cells(tmp_path / 'data', images=3)
+    bad = tmp_path / 'data' / 'images' / 'val' / '1.png'
+    bad.write_bytes(b'no image')
+    files = build_report(report_config(tmp_path), out=tmp_path / 'r.html')
+    assert list(files.unreadable) == ['val/1.png']
+    assert '1.png' in files.unreadable['val/1.png']
+    page = read_page(files.html)
+    names = [row['image'] for row in page.data['rows']]
+    assert names == ['val/0.png', 'val/2.png']
+    assert page.images[1]['name'] == 'val/2.png'
+    assert '1 image could not be read' in page.text
+
+
+def test_class_flips(tmp_path):
+    write_cells(tmp_path / 'data', annotators=1)
+    data = loader(tmp_path / 'data', 'val')
+    data['dataset']['metainfo'] = dict(
+        classes=('ground', 'cell', 'cell2'), class_flips=((1, 2, 0.25),)
+    )
+    cfg = report_config(
+        tmp_path, model=known_distribution(3), test_dataloader=data
+    )
+    files = build_report(cfg, out=tmp_path / 'flips.html', num_samples=16)
+    figures = json.loads(files.json.read_text())
+    assert 'HM-IoU' not in figures['images'][0]
+    assert figures['flips'][0]['true'] == 0.25
+    assert figures['flips'][0]['probabilities'] == pytest.approx(0.25)
+    page = read_page(files.html)
+    _, _, samples = unpack_maps(page.images[0])
+    share = np.mean([(sample == 2).any() for sample in samples])
+    assert page.images[0]['flips'][0]['as_twin'] == pytest.approx(share)
+    assert 0 < share < 1
+    assert 'cell → cell2' in page.text
+
+
+def test_a_stock_model_of_mmseg(tmp_path):
+    write_cells(tmp_path / 'data', annotators=1, size=(32, 32))
+    cfg = stock_config()
+    data = loader(tmp_path / 'data', 'val')
+    data['dataset']['metainfo'] = dict(classes=('sky', 'road', 'car', 'tree'))
+    cfg.test_dataloader = Config(data)
+    weights = save_weights(cfg, tmp_path / 'stock.pth')
+    files = build_report(cfg, weights, tmp_path / 'r.html', num_samples=4)
+    page = read_page(files.html)
+    assert page.images[0]['samples'] == 4
+    assert page.images[0]['boxplot'] is None
+    with pytest.raises(UserError, match=r'name a checkpoint'):
+        build_report(cfg, None, tmp_path / 'r.html')
+
+
+def test_training_curves_stand_beside_the_checkpoint(cells):
+    cfg, folder = cells
+    log = folder / 'work' / '1' / 'vis_data' / 'scalars.json'
+    log.parent.mkdir(parents=True)
+    entries = [dict(loss=1 / (i + 1), step=i, time=0.1) for i in range(900)]
+    log.write_text('\n'.join(map(json.dumps, entries)))
+    files = build_report(
+        cfg, out=folder / 'curves.html', work_dir=folder / 'work'
+    )
+    steps, values = read_page(files.html).data['curves']['loss']
+    assert (steps[0], steps[-1], values[-1]) == (0, 899, 1 / 900)
+    assert len(steps) < 300
+
+
+def test_what_cannot_work_is_refused_before_the_first_image(
+    cells, tmp_path, monkeypatch
+):
+    cfg, _ = cells
+    monkeypatch.setattr('mmcar.report.build.collect', None)
+    for change, words in (
+        (dict(out=tmp_path / 'report.txt'), 'name of a page'),
+        (dict(max_images=-1), 'max_images'),
+        (dict(max_side=1), 'max_side'),
+        (dict(num_samples=0), 'num_samples'),
+        (dict(cfg_options={'test_dataloader': None}), 'test_dataloader'),
+        (dict(cfg_options={'model.decode_head.num_classes': 3}), '3 classes'),
+    ):
+        options = dict(out=tmp_path / 'r.html') | change
+        with pytest.raises(UserError, match=words):
+            build_report(cfg, **options)
+    assert not (tmp_path / 'r.html').exists()
+
+
+@pytest.mark.skipif(os.name == 'nt', reason='rights work differently there')
+def test_a_folder_that_cannot_be_written(cells, tmp_path):
+    (tmp_path / 'file').write_text('in the way')
+    with pytest.raises(UserError, match='no files can be written'):
+        build_report(cells[0], out=tmp_path / 'file' / 'report.html')

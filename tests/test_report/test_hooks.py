@@ -1,0 +1,171 @@
+from types import SimpleNamespace
+
+import cv2
+import numpy as np
+import pytest
+import torch
+from matplotlib.figure import Figure
+from mmengine.structures import PixelData
+from mmseg.registry import HOOKS
+from mmseg.structures import SegDataSample
+from PIL import Image
+
+from mmcar.report import hooks
+from mmcar.report.hooks import input_image, output_name
+from mmcar.utils.errors import UserError
+
+
+def predicted(stochastic=True, key=None):
+    torch.manual_seed(0)
+    sample = SegDataSample(metainfo=dict(img_path='a/b/val/x.1.png'))
+    if key:
+        sample.set_metainfo(dict(sample_key=key))
+    sample.pred_sem_seg = PixelData(data=torch.randint(2, (1, 6, 8)))
+    sample.seg_logits = PixelData(data=torch.randn(2, 6, 8))
+    sample.gt_sem_seg = PixelData(data=torch.randint(2, (1, 6, 8)))
+    if stochastic:
+        maps = torch.randint(2, (3, 6, 8), dtype=torch.uint8)
+        sample.pred_samples = PixelData(data=maps)
+        sample.sample_probs = PixelData(data=torch.rand(2, 6, 8))
+    return sample
+
+
+def run_hook(hook, sample, **metainfo):
+    dataset = SimpleNamespace(metainfo=dict(classes=('a', 'b'), **metainfo))
+    loop = SimpleNamespace(dataloader=SimpleNamespace(dataset=dataset))
+    image = torch.randint(256, (3, 3, 4), dtype=torch.uint8)
+    runner = SimpleNamespace(test_loop=loop)
+    hook.after_test_iter(runner, 0, dict(inputs=[image]), [sample])
+    hook.after_test(runner)
+
+
+def test_save_samples(tmp_path):
+    hook = HOOKS.build(dict(type='SaveSamplesHook', out_dir=str(tmp_path)))
+    sample = predicted()
+    run_hook(hook, sample)
+    decision = np.array(Image.open(tmp_path / 'decision/a/b/val/x.1.png'))
+    assert (decision == sample.pred_sem_seg.data[0].numpy()).all()
+    folder = tmp_path / 'samples/a/b/val/x.1'
+    maps = [np.array(Image.open(path)) for path in sorted(folder.iterdir())]
+    assert (np.stack(maps) == sample.pred_samples.data.numpy()).all()
+
+
+def test_draw_samples_of_any_model(tmp_path):
+    hook = HOOKS.build(dict(type='DrawSamplesHook', out_dir=str(tmp_path)))
+    run_hook(hook, predicted(key='val/ours'))
+    run_hook(hook, predicted(stochastic=False, key='val/stock'))
+    ours = Image.open(tmp_path / 'val' / 'ours.png')
+    stock = Image.open(tmp_path / 'val' / 'stock.png')
+    assert ours.width > stock.width
+
+
+@pytest.mark.parametrize('number', [1, 2, 3])
+def test_colours_of_the_data_set_if_it_has_all(tmp_path, monkeypatch, number):
+    drawn = []
+
+    def draw(rows, palette, **_):
+        drawn.append(palette.tolist())
+        return Figure((1, 1))
+
+    monkeypatch.setattr(hooks, 'draw_sample_grid', draw)
+    hook = HOOKS.build(dict(type='DrawSamplesHook', out_dir=str(tmp_path)))
+    palette = [[9, 0, k] for k in range(number)]
+    run_hook(hook, predicted(key='val/x'), palette=palette)
+    assert drawn == [palette if number == 2 else [[0] * 3, [255] * 3]]
+
+
+def test_output_name():
+    assert str(output_name(predicted())) == 'a/b/val/x.1'
+    assert str(output_name(predicted(key='only'))) == 'only'
+    assert str(output_name(predicted(key='val/p1/s/0.png'))) == 'val/p1/s/0'
+    with pytest.raises(UserError, match='would have no name'):
+        output_name(SegDataSample())
+
+
+HOOK_TYPES = ['SaveSamplesHook', 'DrawSamplesHook']
+
+
+@pytest.mark.parametrize('kind', HOOK_TYPES)
+def test_whole_keys_keep_files_apart(tmp_path, kind):
+    hook = HOOKS.build(dict(type=kind, out_dir=str(tmp_path)))
+    for patient in ('p1', 'p2'):
+        run_hook(hook, predicted(key=f'val/{patient}/s/0.png'))
+    files = sorted(tmp_path.rglob('*.png'))
+    for patient in ('p1', 'p2'):
+        mine = [f for f in files if f'val/{patient}/s/0' in str(f)]
+        assert 2 * len(mine) == len(files)
+    assert files == sorted(p for p in tmp_path.rglob('*') if p.is_file())
+
+
+@pytest.mark.parametrize('kind', HOOK_TYPES)
+@pytest.mark.parametrize('key', ['../evil.png', '/evil.png', 'a/../../e.png'])
+def test_keys_do_not_lead_out(tmp_path, kind, key):
+    hook = HOOKS.build(dict(type=kind, out_dir=str(tmp_path / 'out')))
+    with pytest.raises(UserError, match='leads out'):
+        run_hook(hook, predicted(key=key))
+    assert not list(tmp_path.rglob('*.png'))
+
+
+class Listed(list):
+    def get_data_info(self, index):
+        return self[index]
+
+
+@pytest.mark.parametrize('kind', HOOK_TYPES)
+@pytest.mark.parametrize(
+    ('paths', 'fine'),
+    [
+        (('a/x/0.png', 'b/x/0.png'), True),
+        (('a/x/0.png', 'a/x/0.jpg'), False),
+        (('a/x/0.png', 'a/y/0.png', 'a/x/1.png'), True),
+    ],
+)
+def test_shared_names_are_found_before_the_test(tmp_path, kind, paths, fine):
+    hook = HOOKS.build(dict(type=kind, out_dir=str(tmp_path)))
+    dataset = Listed({'img_path': path} for path in paths)
+    loop = SimpleNamespace(dataloader=SimpleNamespace(dataset=dataset))
+    runner = SimpleNamespace(test_loop=loop)
+    if fine:
+        hook.before_test(runner)
+    else:
+        with pytest.raises(UserError, match=f'{paths[0]} and {paths[1]}'):
+            hook.before_test(runner)
+    keys = (f'split/{i}.png' for i in range(len(paths)))
+    for info, key in zip(dataset, keys, strict=True):
+        info['sample_key'] = key
+    hook.before_test(runner)
+
+
+def test_ids_above_255_take_16_bits(tmp_path):
+    hook = HOOKS.build(dict(type='SaveSamplesHook', out_dir=str(tmp_path)))
+    sample = predicted()
+    ids = torch.tensor([0, 255, 256, 999]).view(1, 1, 4).expand(1, 6, 4)
+    sample.pred_sem_seg = PixelData(data=ids)
+    del sample.pred_samples, sample.gt_sem_seg
+    run_hook(hook, sample)
+    path = str(tmp_path / 'decision/a/b/val/x.1.png')
+    stored = cv2.imread(path, cv2.IMREAD_UNCHANGED)
+    assert stored.dtype == np.uint16
+    np.testing.assert_array_equal(stored, ids[0])
+    sample.seg_logits = PixelData(data=torch.randn(1000, 6, 4))
+    sample.sample_probs = sample.seg_logits
+    draw = HOOKS.build(dict(type='DrawSamplesHook', out_dir=str(tmp_path)))
+    run_hook(draw, sample)
+
+
+@pytest.mark.parametrize('kind', HOOK_TYPES)
+def test_a_file_that_cannot_be_written_is_named(tmp_path, kind):
+    (tmp_path / 'out').write_text('a file where a folder should be')
+    hook = HOOKS.build(dict(type=kind, out_dir=str(tmp_path / 'out')))
+    with pytest.raises(UserError, match=r'out.*x\.1.*cannot be written'):
+        run_hook(hook, predicted())
+
+
+def test_input_image():
+    image = torch.tensor([10, 20, 30]).view(3, 1, 1).expand(3, 2, 2)
+    assert input_image(image, (4, 6)).shape == (4, 6, 3)
+    assert input_image([image], (2, 2))[0, 0].tolist() == [30, 20, 10]
+    deep = torch.tensor([[[500.0, 60000.0]]])
+    assert input_image(deep, (1, 2)).tolist() == [[[0] * 3, [255] * 3]]
+    grey = torch.tensor([[[-1.0, 1.0]]])
+    assert input_image(grey, (1, 2)).tolist() == [[[0] * 3, [255] * 3]]

@@ -1,0 +1,140 @@
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from mmcar.evaluation import contour_boxplot, find_flip_states, find_hypotheses
+from mmcar.report.page import ExploredImage, pack_image
+from mmcar.structures import ClassFlips
+
+from .unpacking import unpack, unpack_maps
+
+SIZE = (12, 20)
+
+
+def explored(num_classes=2, annotators=3, samples=5, size=SIZE, flips=()):
+    rng = np.random.default_rng(1)
+    probs = rng.dirichlet(np.ones(num_classes), size).transpose(2, 0, 1)
+    maps = rng.integers(0, num_classes, (samples, *size)).astype(np.uint8)
+    labels = rng.integers(0, num_classes, (annotators, *size))
+    labels[0, :2] = 99
+    drawn, decision = torch.from_numpy(maps), torch.from_numpy(probs.argmax(0))
+    table = ClassFlips.parse(flips)
+    return ExploredImage(
+        name='val/0.png',
+        picture=rng.integers(0, 256, (*size, 3), np.uint8),
+        labels=labels.astype(np.uint8),
+        decision=probs.argmax(0).astype(np.uint8),
+        samples=maps,
+        class_probs=probs.astype(np.float32),
+        hypotheses=find_hypotheses(drawn, decision, num_classes=num_classes),
+        flip_states=find_flip_states(drawn, table),
+        boxplot=contour_boxplot(drawn == 1) if num_classes == 2 else None,
+    )
+
+
+def pack(image, **options):
+    classes = [f'class {k}' for k in range(len(image.class_probs))]
+    packed = pack_image(image, classes, ignore_index=99, **options)
+    return json.loads(json.dumps(packed, allow_nan=False))
+
+
+def test_all_maps_come_back_and_ignored_pixels_are_marked():
+    image = explored()
+    packed = pack(image)
+    decision, labels, samples = unpack_maps(packed)
+    np.testing.assert_array_equal(decision, image.decision)
+    np.testing.assert_array_equal(samples, image.samples)
+    assert packed['ignored'] == 255
+    expected = np.where(image.labels == 99, 255, image.labels)
+    np.testing.assert_array_equal(labels, expected)
+    assert (labels == 255).any()
+
+
+def test_shares_given_a_pixel_are_those_of_the_samples():
+    image = explored(num_classes=3, samples=16)
+    _, _, samples = unpack_maps(pack(image))
+    for row, column in ((0, 0), (5, 7), (11, 19)):
+        for k in range(3):
+            holds = [
+                s for s in range(16) if image.samples[s][row, column] == k
+            ]
+            found = np.flatnonzero(samples[:, row, column] == k).tolist()
+            assert found == holds
+
+
+def test_a_threshold_cuts_where_the_probability_does():
+    image = explored(num_classes=3)
+    packed = pack(image)
+    for k, text in packed['probs'].items():
+        shown = unpack(text).reshape(SIZE)
+        for t in (1, 30, 50):
+            inside = image.class_probs[int(k)] >= t / 100
+            np.testing.assert_array_equal(shown >= t, inside)
+
+
+def test_classes_without_a_percent_take_no_room():
+    image = explored(num_classes=3)
+    image.class_probs[2] = 0.004
+    assert set(pack(image)['probs']) == {'0', '1'}
+
+
+def test_confidence_bins_are_those_of_the_reliability_diagram():
+    image = explored(num_classes=3)
+    bins = unpack(pack(image, num_bins=15)['bins']).reshape(SIZE)
+    image.class_probs[:, 0, 0] = (0, 0, 1)
+    for i in range(SIZE[0]):
+        for j in range(SIZE[1]):
+            confidence = float(image.class_probs[:, i, j].max())
+            if (i, j) != (0, 0):
+                assert bins[i, j] == int(confidence * 15)
+    again = unpack(pack(image, num_bins=15)['bins'])
+    assert again[0] == 14
+
+
+def test_boxplot_regions_are_bits():
+    image = explored(samples=7)
+    packed = pack(image)['boxplot']
+    bits = unpack(packed['regions']).reshape(SIZE)
+    box = image.boxplot
+    for bit, region in enumerate(
+        (box.inner_core, box.inner_union, box.outer_core, box.outer_union)
+    ):
+        np.testing.assert_array_equal(bits >> bit & 1, region.numpy())
+    assert packed['median'] == box.median
+    assert packed['outliers'] == list(box.outliers)
+    assert pack(explored(num_classes=3))['boxplot'] is None
+
+
+def test_large_images_are_shown_smaller_and_say_so():
+    image = explored(num_classes=3, size=(30, 80))
+    packed = pack(image, max_side=20)
+    assert (packed['width'], packed['height']) == (20, 8)
+    assert packed['full'] == [80, 30]
+    decision, _, samples = unpack_maps(packed)
+    assert decision.shape == (8, 20) and samples.shape == (5, 8, 20)
+    rows = ((np.arange(8) + 0.5) * 30 / 8).astype(int)
+    columns = ((np.arange(20) + 0.5) * 4).astype(int)
+    np.testing.assert_array_equal(decision, image.decision[rows][:, columns])
+
+
+def test_more_than_255_classes():
+    image = explored(num_classes=300)
+    packed = pack(image)
+    assert packed['wide'] and packed['ignored'] == 65535
+    decision, _, _ = unpack_maps(packed)
+    # The fixture's ids are of 8 bits; what counts is that none is changed.
+    np.testing.assert_array_equal(decision, image.decision)
+
+
+def test_hypotheses_and_flips_in_words():
+    image = explored(num_classes=3, samples=8, flips=((1, 2, 0.5),))
+    packed = pack(image)
+    shares = [one['probability'] for one in packed['hypotheses']]
+    assert sum(shares) == pytest.approx(1)
+    assert shares == sorted(shares, reverse=True)
+    members = sorted(i for h in packed['hypotheses'] for i in h['members'])
+    assert members == list(range(8))
+    assert 'class ' in packed['hypotheses'][0]['words']
+    assert packed['flips'][0]['source'] == 1

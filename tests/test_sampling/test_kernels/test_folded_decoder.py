@@ -1,0 +1,128 @@
+"""The folded decoder computes what the plain one does, and notices changes."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from mmcar.models import LatentUNet, RefinementUNet
+from mmcar.models.generators import refinement_unet
+from mmcar.sampling.kernels import folded_decoder
+
+
+def _generator(cls=RefinementUNet, **kwargs):
+    torch.manual_seed(0)
+    generator = cls(
+        num_classes=3, base_channels=4, depth=3, noise_size=4, **kwargs
+    )
+    for module in generator.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            nn.init.normal_(module.running_mean)
+            nn.init.uniform_(module.running_var, 0.5, 2)
+            nn.init.normal_(module.weight)
+            nn.init.normal_(module.bias)
+    nn.init.normal_(generator.logits.weight)
+    return generator.eval()
+
+
+def _inputs(generator, size=(16, 24)):
+    torch.manual_seed(1)
+    log_probs = torch.randn(2, 3, *size).log_softmax(1)
+    z = torch.randn(3, 2, generator.noise_size)
+    return torch.randn(2, 3, *size), log_probs, z
+
+
+@torch.no_grad()
+def _both(generator, inputs, monkeypatch):
+    """Logits of the folded and of the plain decoder."""
+    image, log_probs, z = inputs
+    results = []
+    for smallest in (0, 1e9):
+        monkeypatch.setattr(refinement_unet, 'MIN_FEATURES', smallest)
+        features = generator.encode(image, log_probs)
+        assert (features.folded is None) == (smallest > 0)
+        results.append(generator.decode(features, z))
+    return results
+
+
+@pytest.mark.parametrize('cls', [RefinementUNet, LatentUNet])
+@pytest.mark.parametrize('upsample', ['deconv', 'resize'])
+@pytest.mark.parametrize('norm_cfg', [None, {'type': 'BN'}])
+@pytest.mark.parametrize('film', ['affine', 'residual'])
+@pytest.mark.parametrize('size', [(16, 24), (8, 8)])
+def test_folded_is_plain(cls, upsample, norm_cfg, film, size, monkeypatch):
+    generator = _generator(
+        cls, upsample=upsample, norm_cfg=norm_cfg, film=film, gumbel={}
+    )
+    folded, plain = _both(generator, _inputs(generator, size), monkeypatch)
+    torch.testing.assert_close(folded, plain, rtol=1e-4, atol=1e-4)
+
+
+def test_new_weights_and_statistics_are_noticed(monkeypatch):
+    generator = _generator()
+    inputs = _inputs(generator)
+    first = _both(generator, inputs, monkeypatch)[0]
+    with torch.no_grad():
+        generator.up[1].norm.running_mean.add_(3)
+    second, plain = _both(generator, inputs, monkeypatch)
+    assert not torch.allclose(first, second, atol=0.1)
+    torch.testing.assert_close(second, plain, rtol=1e-4, atol=1e-4)
+    other = copy.deepcopy(generator)
+    nn.init.normal_(other.up[2].conv.weight)
+    generator.load_state_dict(other.state_dict())
+    third, plain = _both(generator, inputs, monkeypatch)
+    torch.testing.assert_close(third, plain, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(
+        _both(other, inputs, monkeypatch)[0], third, rtol=1e-4, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ('change', 'size', 'kwargs'),
+    [
+        (lambda g: g.train(), (16, 16), {}),
+        (lambda g: g, (17, 16), {}),
+        (lambda g: g, (16, 16), {'norm_cfg': {'type': 'GN', 'num_groups': 2}}),
+    ],
+    ids=['training', 'odd size', 'group norm'],
+)
+def test_what_does_not_fold(change, size, kwargs, monkeypatch):
+    monkeypatch.setattr(refinement_unet, 'MIN_FEATURES', 0)
+    generator = _generator(**kwargs)
+    change(generator)
+    image, log_probs, _ = _inputs(generator, size)
+    with torch.no_grad():
+        assert generator.encode(image, log_probs).folded is None
+
+
+def test_a_chunk_asks_neither_for_weights_nor_for_statistics(monkeypatch):
+    monkeypatch.setattr(refinement_unet, 'MIN_FEATURES', 0)
+    generator = _generator()
+    image, log_probs, z = _inputs(generator)
+    with torch.no_grad():
+        features = generator.encode(image, log_probs)
+        whole = generator.decode(features, z)
+        for name in ('_affine', 'fold'):
+            monkeypatch.delattr(folded_decoder, name)
+        monkeypatch.delattr(folded_decoder.FoldedDecoder, 'blocks')
+        parts = [generator.decode(features, one) for one in z.split(1)]
+    assert torch.equal(torch.cat(parts), whole)
+
+
+def test_folded_features_pass_gradients_to_the_weights(monkeypatch):
+    monkeypatch.setattr(refinement_unet, 'MIN_FEATURES', 0)
+    generator = _generator()
+    image, log_probs, z = _inputs(generator)
+    with torch.no_grad():
+        features = generator.encode(image, log_probs)
+    assert features.folded is not None
+    generator.decode(features, z).square().sum().backward()
+    assert generator.up[1].conv.weight.grad.abs().sum() > 0
+
+
+def test_gradients_pass_in_eval_mode(monkeypatch):
+    monkeypatch.setattr(refinement_unet, 'MIN_FEATURES', 0)
+    generator = _generator()
+    generator(*_inputs(generator)).results.square().sum().backward()
+    assert generator.up[1].conv.weight.grad.abs().sum() > 0

@@ -1,0 +1,56 @@
+"""Fields as sums of numbers: special cases and exact marginals."""
+
+import pytest
+import torch
+
+from mmcar.sampling.gumbel import SharedGumbel
+from mmcar.sampling.weighted_field import WeightedField, unit_norm
+
+SIZE = (5, 7)
+
+
+def test_one_weight_is_one_number_per_class():
+    gumbel = SharedGumbel(3)
+    z = torch.randn(4, 2, 3)
+    field = WeightedField(torch.ones(2, 1, *SIZE))
+    expected = gumbel(z, SIZE).expand(4, 2, 3, *SIZE)
+    torch.testing.assert_close(field.gumbel(z), expected)
+
+
+@pytest.mark.parametrize('common', [0.0, 0.3])
+def test_waves_are_smooth_fields(common):
+    gumbel = SharedGumbel(3, 4.0, num_features=6, common=common)
+    whole = slice(0, SIZE[0]), slice(0, SIZE[1])
+    waves = gumbel._waves(whole).unflatten(-1, SIZE)
+    field = WeightedField(waves.expand(2, *waves.shape))
+    z = torch.randn(4, 2, gumbel.noise_size)
+    torch.testing.assert_close(field.gumbel(z), gumbel(z, SIZE))
+
+
+def test_a_weight_per_pixel_makes_pixels_independent():
+    pixels = torch.eye(35).view(1, 35, *SIZE)
+    z = torch.randn(3, 1, 2 * 35)
+    field = WeightedField(pixels)
+    whole = slice(0, SIZE[0]), slice(0, SIZE[1])
+    expected = z.view(3, 1, 2, *SIZE)
+    torch.testing.assert_close(field.normal(z, whole), expected)
+
+
+def test_values_are_sums_and_tiles_agree_with_the_whole():
+    weights = unit_norm(torch.randn(2, 4, *SIZE))
+    torch.testing.assert_close(
+        weights.square().sum(1), torch.ones(2, *SIZE), atol=1e-5, rtol=0
+    )
+    z = torch.randn(3, 2, 2 * 4)
+    whole = slice(0, SIZE[0]), slice(0, SIZE[1])
+    values = WeightedField(weights).normal(z, whole)
+    for k in range(2):
+        for y, x in ((0, 0), (4, 6), (2, 3)):
+            expected = sum(
+                weights[1, r, y, x] * z[2, 1, 4 * k + r] for r in range(4)
+            )
+            torch.testing.assert_close(values[2, 1, k, y, x], expected)
+    tile = slice(1, 4), slice(2, 7)
+    torch.testing.assert_close(
+        WeightedField(weights).normal(z, tile), values[..., 1:4, 2:7]
+    )

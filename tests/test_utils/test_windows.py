@@ -1,0 +1,93 @@
+"""Windows cover the image; what they say of a pixel is averaged."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mmcar.utils.windows import iter_windows, stitch
+from tests.toys import toy_batch, toy_model
+
+SIDE = st.integers(1, 17)
+
+
+@given(size=st.tuples(SIDE, SIDE), crop=st.tuples(SIDE, SIDE), data=st.data())
+def test_mean_over_the_windows_of_each_pixel(size, crop, data):
+    stride = tuple(data.draw(st.integers(1, side)) for side in crop)
+    inputs = torch.rand(1, 1, *size)
+    # A window's answer depends on where the window begins.
+    found = stitch(lambda x: x + x[..., :1, :1], inputs, crop, stride)
+    for y in range(size[0]):
+        for x in range(size[1]):
+            values = [
+                inputs[0, 0, y, x] + inputs[0, 0, rows.start, columns.start]
+                for rows, columns in iter_windows(size, crop, stride)
+                if rows.start <= y < rows.stop
+                and columns.start <= x < columns.stop
+            ]
+            assert values, 'a pixel without a window'
+            expected = torch.stack(values).mean()
+            torch.testing.assert_close(found[0, 0, y, x], expected)
+
+
+def slide(crop, stride=None):
+    return dict(
+        mode='slide', crop_size=crop, stride=stride or crop, num_samples=5
+    )
+
+
+def test_one_draw_covers_all_windows():
+    """F in windows; its stitched probabilities, not samples, are averaged."""
+    head = dict(
+        type='CARHead',
+        num_classes=2,
+        calibration=dict(
+            type='ConvCalibration',
+            channels=4,
+            num_blocks=1,
+            norm_cfg=None,
+            dropout=0.0,
+        ),
+        generator=dict(type='GumbelSampler'),
+    )
+    whole = toy_model(decode_head=head, test_cfg=dict(num_samples=5)).eval()
+    # One 3x3 convolution: windows of 8 agree with the whole inside.
+    parts = toy_model(decode_head=head, test_cfg=slide((8, 8), (4, 4))).eval()
+    for one, other in zip(
+        whole.test_step(toy_batch()),
+        parts.test_step(toy_batch()),
+        strict=True,
+    ):
+        assert not torch.equal(one.seg_logits.data, other.seg_logits.data)
+        log_probs, samples = other.seg_logits.data, other.pred_samples.data
+        z = parts.draw_noise(torch.zeros(1, 3, 16, 16), [other], 5, (0,))
+        gumbel = parts.decode_head.generator.gumbel(z, (16, 16))[:, 0]
+        expected = (log_probs + gumbel).argmax(1)
+        assert (expected == samples).float().mean() > 0.99
+
+
+def test_a_window_of_the_whole_image_changes_nothing():
+    whole = toy_model().eval()
+    window = toy_model(test_cfg=slide((16, 16))).eval()
+    for one, other in zip(
+        whole.test_step(toy_batch()),
+        window.test_step(toy_batch()),
+        strict=True,
+    ):
+        torch.testing.assert_close(
+            one.sample_probs.data, other.sample_probs.data
+        )
+
+
+@pytest.mark.parametrize(
+    ('cfg', 'message'),
+    [
+        (dict(mode='slide'), 'crop_size=None'),
+        (slide((8, 8), (9, 8)), 'leaves gaps'),
+        (slide((0, 8)), r'crop_size=\(0, 8\)'),
+        (dict(mode='tiles'), "mode='tiles'"),
+    ],
+)
+def test_bad_windows_are_refused(cfg, message):
+    with pytest.raises(ValueError, match=message):
+        toy_model(test_cfg=cfg)
