@@ -8,13 +8,16 @@ import mmcar
 PACKAGE = Path(mmcar.__file__).parent
 ROOMS = [
     ('version', 'utils'),
-    ('compat',),
     ('structures',),
+    ('sampling',),
+    ('compat',),
     ('datasets',),
     ('evaluation',),
     ('models',),
     ('engine',),
-    ('visualization',),
+    ('report',),
+    ('inference',),
+    ('config_check',),
     ('apis',),
     ('cli',),
 ]

@@ -1,6 +1,6 @@
 """For users in Python: inference, report, calibration, config checks."""
 
 from ..inference.inferencer import StochasticInferencer
-from ..report.build import build_report
+from .report import build_report
 
 __all__ = ['StochasticInferencer', 'build_report']

@@ -11,12 +11,12 @@ from mmengine.runner import Runner
 from torch import nn
 
 from ..engine.black_box_cache import prepare_caches
+from ..engine.data_roots import tell_roots
 from ..engine.hooks import ProgressHook
 from ..utils.console import is_quiet, quieten
 from ..utils.errors import UserError
 from .config_check import check_config
 from .config_errors import naming_keys
-from .data_roots import tell_roots
 from .rehearsal import RehearsalHook
 
 

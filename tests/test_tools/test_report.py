@@ -2,7 +2,7 @@
 
 import re
 
-from tests.test_report.report_project import report_config, write_cells
+from tests.test_apis.report_project import report_config, write_cells
 from tests.test_tools.project import ROOT, run
 
 TOOL = ROOT / 'tools' / 'analysis_tools' / 'report.py'

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from mmcar import cli
-from mmcar.report.build import build_report
+from mmcar.apis.report import build_report
 
 
 def parse_args() -> argparse.Namespace:

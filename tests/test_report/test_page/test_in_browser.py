@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mmcar.apis import build_report
-from tests.test_report.report_project import (
+from tests.test_apis.report_project import (
     known_distribution,
     report_config,
     write_cells,

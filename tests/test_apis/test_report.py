@@ -161,7 +161,7 @@ def test_what_cannot_work_is_refused_before_the_first_image(
     cells, tmp_path, monkeypatch
 ):
     cfg, _ = cells
-    monkeypatch.setattr('mmcar.report.build.collect', None)
+    monkeypatch.setattr('mmcar.apis.report.collect', None)
     for change, words in (
         (dict(out=tmp_path / 'report.txt'), 'name of a page'),
         (dict(max_images=-1), 'max_images'),

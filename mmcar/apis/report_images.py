@@ -18,12 +18,12 @@ from ..evaluation.survey import Survey
 from ..inference.image_inputs import LoadedImage
 from ..inference.inferencer import Unreadable
 from ..inference.results import InferenceResult
+from ..report import SampleRow
+from ..report.hooks import input_image, prediction_row
+from ..report.page import ExploredImage, pack_image
 from ..structures import sample_key
 from ..utils.errors import UserError
-from . import SampleRow
-from .hooks import input_image, prediction_row
-from .page import ExploredImage, pack_image
-from .selection import Selection, spread
+from .report_selection import Selection, spread
 
 NOT_READ = (UserError, OSError, ValueError)
 """What loaders raise for a file that is no image or label."""

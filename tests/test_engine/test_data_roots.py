@@ -6,7 +6,7 @@ from mmengine.config import Config
 from mmseg.registry import MODELS
 from PIL import Image
 
-from mmcar.apis.data_roots import data_roots, tell_roots
+from mmcar.engine.data_roots import data_roots, tell_roots
 from mmcar.inference.image_inputs import DatasetKeys
 from tests.toys import toy_batch, toy_config
 

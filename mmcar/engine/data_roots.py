@@ -5,8 +5,8 @@ from mmseg.registry import DATASETS
 from torch import nn
 
 from ..datasets import Cityscapes24Dataset, MultiAnnotatorDataset
-from ..engine.black_box_cache import find_datasets
 from ..models.segmentors import StochasticSegmentor
+from .black_box_cache import find_datasets
 
 NAMING_DATASETS = (MultiAnnotatorDataset, Cityscapes24Dataset)
 PREDICTED = ('val_dataloader', 'test_dataloader')

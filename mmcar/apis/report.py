@@ -7,28 +7,28 @@ from typing import Any, NamedTuple
 from mmengine.config import Config
 from mmengine.device import get_device
 
-from ..apis.config_errors import naming_keys
 from ..engine.black_box_cache import prepare_caches
 from ..evaluation.metrics.sample_metric import write_csv
 from ..evaluation.survey import Survey
 from ..inference.model_loading import load_model, read_config
 from ..inference.results import claim_out_dir
-from ..utils.checks import at_least
-from ..utils.errors import UserError
-from ..utils.files import write_file, write_json
-from ..utils.progress import track
-from . import (
+from ..report import (
     SampleRow,
     draw_sample_grid,
     find_logs,
     overlay_palette,
     read_curves,
 )
-from .files import write_figure
-from .images import build_loader, collect
-from .page import Page, draw_paper_figures, render_page
-from .page.encoding import file_size, plain
-from .selection import Selection
+from ..report.files import write_figure
+from ..report.page import Page, draw_paper_figures, render_page
+from ..report.page.encoding import file_size, plain
+from ..utils.checks import at_least
+from ..utils.errors import UserError
+from ..utils.files import write_file, write_json
+from ..utils.progress import track
+from .config_errors import naming_keys
+from .report_images import build_loader, collect
+from .report_selection import Selection
 
 FIGURE_DPI = 200
 DEPENDENT = (
