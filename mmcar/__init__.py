@@ -1,27 +1,24 @@
 """mmcar: calibrated stochastic segmentation for MMSegmentation.
 
 Importing this package registers every part of it with MMSegmentation, so a
-config needs one line: ``custom_imports = dict(imports=['mmcar'])``.
+config needs one line: ``custom_imports = dict(imports=['mmcar'])``. Where
+MMSegmentation is not installed, there is what does without it: `sampling`,
+`structures` and the functions of `evaluation`.
 """
 
-from . import compat
+from importlib.util import find_spec
 
-compat.setup()
+from .version import __version__
 
-from . import (  # noqa: E402
-    datasets,
-    engine,
-    evaluation,
-    models,
-    report,
-)
-from .version import __version__  # noqa: E402
+__all__ = ['__version__', 'evaluation', 'sampling', 'structures']
 
-__all__ = [
-    '__version__',
-    'datasets',
-    'engine',
-    'evaluation',
-    'models',
-    'report',
-]
+if find_spec('mmseg') is not None:
+    from . import compat
+
+    compat.setup()
+
+    from . import datasets, engine, models, report
+
+    __all__ += ['datasets', 'engine', 'models', 'report']
+
+from . import evaluation, sampling, structures

@@ -22,10 +22,10 @@ from .apis import training
 from .apis.config_variables import check_options
 from .apis.error_sentences import USER_ERRORS, own_words, sentence_of
 from .apis.known_keys import TOP_LEVEL
+from .compat.console import quiet
 from .engine import unwrap_model
-from .utils.console import quiet
+from .models.weights import load_weights
 from .utils.errors import UserError
-from .utils.weights import load_weights
 
 LAUNCHERS = ('none', 'pytorch', 'slurm', 'mpi')
 AMP_TYPES = ('OptimWrapper', 'AmpOptimWrapper')

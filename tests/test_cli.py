@@ -5,8 +5,8 @@ from mmengine.config import Config
 
 from mmcar import cli
 from mmcar.compat import MissingPackageError
+from mmcar.models.segmentors.finite import NonFiniteLossError
 from mmcar.utils.errors import MissingFileError, UserError
-from mmcar.utils.finite import NonFiniteLossError
 
 
 def fail(error):

@@ -10,10 +10,9 @@ from mmengine.registry import RUNNERS
 from mmengine.runner import Runner
 from torch import nn
 
+from ..compat.console import is_quiet, quieten
 from ..engine.black_box_cache import prepare_caches
-from ..engine.data_roots import tell_roots
 from ..engine.hooks import ProgressHook
-from ..utils.console import is_quiet, quieten
 from ..utils.errors import UserError
 from .config_check import check_config
 from .config_errors import naming_keys
@@ -36,9 +35,7 @@ def build_runner(cfg: Config, progress: bool = True) -> Runner:
         torch.distributed.init_process_group('gloo')
     with naming_keys(cfg):
         prepare_caches(cfg)
-        runner = _build(cfg, progress)
-    tell_roots(runner.model, cfg)
-    return runner
+        return _build(cfg, progress)
 
 
 def _build(cfg: Config, progress: bool) -> Runner:

@@ -19,10 +19,10 @@ from urllib.parse import urlparse
 
 from packaging.version import Version
 
-from ..utils.console import is_quiet
 from ..utils.errors import MissingFileError, UserError
 from ..utils.files import archive_damage
 from .configs import is_plain_config
+from .console import is_quiet
 
 # What a HistoryBuffer registers by default.
 STATISTICS = ('min', 'max', 'current', 'mean')

@@ -8,8 +8,8 @@ from pathlib import Path
 from mmengine.logging import print_log
 from mmengine.runner import CheckpointLoader, Runner
 
+from ..models.weights import load_weights
 from ..utils.errors import UserError
-from ..utils.weights import load_weights
 from .distributed import unwrap_model
 
 NEEDED = ('state_dict', 'optimizer', 'message_hub', 'meta')

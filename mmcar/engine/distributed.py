@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from ..models.segmentors.updating import NetworkLosses, norm_statistics
-from ..sampling.kernels.memory_format import lay_out_weights
+from ..sampling.kernels import lay_out_weights
 from .sync_batch_norm import use_sync_batch_norm_of_any_device
 
 

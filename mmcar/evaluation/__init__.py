@@ -1,7 +1,17 @@
-"""Scores of stochastic segmentation: functions, and metrics over them."""
+"""Scores of stochastic segmentation: functions, and metrics over them.
 
-from . import functional, metrics
+The functions need torch and SciPy alone, metrics MMSegmentation.
+"""
+
+from importlib.util import find_spec
+
+from . import functional
 from .functional import *  # noqa: F403
-from .metrics import *  # noqa: F403
 
-__all__ = [*functional.__all__, *metrics.__all__]
+__all__ = [*functional.__all__]
+
+if find_spec('mmseg') is not None:
+    from . import metrics
+    from .metrics import *  # noqa: F403
+
+    __all__ += metrics.__all__

@@ -10,11 +10,11 @@ from mmseg.structures import SegDataSample
 from torch import Tensor
 from torch.utils.data import DataLoader, Subset
 
+from ..compat.console import is_quiet
 from ..evaluation import CalibrationMetric
 from ..models import CARSegmentor
 from ..models.calibration_nets.scaling import rescale
 from ..structures import label_distribution, sample_key, to_input, to_original
-from ..utils.console import is_quiet
 from ..utils.errors import UserError
 from ..utils.progress import track
 from .scaling_fit import Fit, Pixels, fit_scaling

@@ -12,13 +12,14 @@ import numpy as np
 import torch
 from mmcv.transforms import Compose
 from mmengine.config import Config
+from mmseg.registry import DATASETS
 
+from ..datasets import Cityscapes24Dataset, MultiAnnotatorDataset
 from ..datasets.image_files import IMAGE_SUFFIXES, refuse_deep
 from ..datasets.listing import list_files, natural_key
 from ..datasets.transforms.intensity import RAW_DTYPE
-from ..engine.data_roots import data_roots, names_images
 from ..report.hooks import input_image
-from ..structures import sample_key, sample_key_below
+from ..structures import sample_key_below
 from ..utils.errors import MissingFileError, UserError
 from .model_loading import tested_dataset
 
@@ -31,6 +32,9 @@ LABEL_TRANSFORMS = (
     'RandomClassFlips',
     'LesionCenteredCrop',
 )
+
+# Data sets that give their images a `sample_key`.
+NAMING_DATASETS = (MultiAnnotatorDataset, Cityscapes24Dataset)
 
 OneInput = str | Path | np.ndarray
 Inputs = OneInput | Sequence[OneInput]
@@ -143,28 +147,31 @@ class DatasetKeys:
 
     Args:
         dataset: Its config, or {}.
-        roots: See `data_roots`.
     """
 
-    def __init__(self, dataset: Mapping, roots: Sequence[str] = ()) -> None:
+    def __init__(self, dataset: Mapping) -> None:
         prefix = (dataset.get('data_prefix') or {}).get('img_path')
         root = dataset.get('data_root') or ''
         self.folder = None if prefix is None else os.path.join(root, prefix)
         self.prefix = dataset.get('key_prefix', '')
-        self.by_path = not names_images(dict(dataset))
-        self.roots = roots
+        kind = DATASETS.get(dataset['type']) if 'type' in dataset else None
+        self.named = issubclass(kind or object, NAMING_DATASETS)
 
     def __call__(self, path: str) -> str | None:
-        """The key that the data set gives an image; None if not its own."""
+        """The key that the data set gives an image.
+
+        Returns:
+            None if it leaves that to the path; '' if the image is not its
+            own, and known by its content.
+        """
         if self.folder is None:
-            return None
+            return ''
         folder = os.path.abspath(self.folder)
         if not Path(path).is_relative_to(folder):
-            return None
-        if self.by_path:
-            return sample_key({'img_path': path}, self.roots)
+            return ''
         image = os.path.relpath(path, folder)
-        return sample_key_below(folder, image, self.prefix)
+        named = self.named
+        return sample_key_below(folder, image, self.prefix) if named else None
 
 
 class ImagePipeline:
@@ -196,7 +203,7 @@ class ImagePipeline:
         self.loader = kinds[loader]
         self.color_type = steps[loader].get('color_type', 'color')
         self.by_file = 'LoadBlackBoxProbs' in kinds
-        self.key_of = DatasetKeys(tested_dataset(cfg), data_roots(cfg))
+        self.key_of = DatasetKeys(tested_dataset(cfg))
         self.load = Compose(steps[: loader + 1])
         self.transform = Compose(steps[loader + 1 :])
 
@@ -212,7 +219,10 @@ class ImagePipeline:
         else:
             results = self._take_array(image.name, image.array)
         pixels = np.atleast_3d(results['img'])
+        key = results.get('sample_key')
         packed = self.transform(results)
+        if key is not None:  # MMSeg's PackSegInputs drops it
+            packed['data_samples'].set_metainfo(dict(sample_key=key))
         shape = tuple(packed['data_samples'].metainfo['ori_shape'][:2])
         if shape == pixels.shape[:2]:
             planes = pixels.transpose(2, 0, 1).astype(np.float32)
@@ -226,9 +236,8 @@ class ImagePipeline:
             refuse_deep(path, STOCK_LOADER)  # or truncated: OpenCV fills it
         results = dict(img_path=path, seg_fields=[], reduce_zero_label=False)
         key = self.key_of(path)
-        if key is None and self.by_file:
-            key = sample_key(results)
-        results['sample_key'] = key or ''  # then by its content
+        if key or (key == '' and not self.by_file):  # a cache goes by names
+            results['sample_key'] = key
         return self.load(results)
 
     def _take_array(self, name: str, array: np.ndarray) -> dict:

@@ -9,8 +9,8 @@ import torch
 from mmengine.config import Config
 from mmengine.device import get_device
 
+from ..compat.console import quiet
 from ..utils.checks import at_least
-from ..utils.console import quiet
 from ..utils.errors import UserError
 from .image_inputs import (
     ImageInput,

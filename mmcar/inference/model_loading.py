@@ -16,8 +16,8 @@ from mmseg.registry import DATASETS, MODELS
 
 from ..models.black_boxes import check_black_boxes
 from ..models.segmentors import StochasticSegmentor
+from ..models.weights import load_checkpoint
 from ..utils.errors import MissingFileError, UserError
-from ..utils.weights import load_checkpoint
 from .mmseg_model import samples_itself, sampling_model
 
 PACKAGE = Path(__file__).parents[1]

@@ -1,113 +1,43 @@
 """Networks and losses; importing registers them."""
 
-from ..sampling.gumbel import SharedGumbel
-from ..sampling.noise import BaseNoise, NormalNoise, SobolNoise
-from .black_boxes import BaseBlackBox, BlackBox, CachedBlackBox
-from .calibration_nets import (
-    AuthorsConvCalibration,
-    BaseCalibration,
-    ConvCalibration,
-    FlippedDecision,
-    KnownDistribution,
-    MMSegCalibration,
-    ProbabilityScaling,
-    SegNetCalibration,
-    UniformCalibration,
-    VGGCalibration,
+from mmseg.registry import MODELS
+
+from ..sampling import BaseNoise, NormalNoise, SharedGumbel, SobolNoise
+from . import (
+    black_boxes,
+    calibration_nets,
+    decode_heads,
+    discriminators,
+    generators,
+    losses,
+    methods,
+    segmentors,
 )
+from .black_boxes import *  # noqa: F403
+from .calibration_nets import *  # noqa: F403
 from .data_preprocessor import StochasticDataPreProcessor
-from .decode_heads import CARHead
-from .discriminators import (
-    AuthorsDiscriminator,
-    BaseDiscriminator,
-    DCGANDiscriminator,
-    PatchDiscriminator,
-)
-from .generators import (
-    ArgmaxSampler,
-    AuthorsUNet,
-    BaseGenerator,
-    GeneratorOutput,
-    GumbelSampler,
-    IndependentPixelSampler,
-    LatentUNet,
-    LearntFieldSampler,
-    RefinementUNet,
-    RegionSampler,
-    TunedSampler,
-    WeightedSampler,
-)
-from .losses import (
-    AdversarialLoss,
-    BaseLoss,
-    CalibrationLoss,
-    ELBOLoss,
-    EnergyLoss,
-    LabelCrossEntropy,
-    MatchingLoss,
-    SampleBatch,
-    SampleCrossEntropy,
-)
-from .methods import (
-    DeepEnsemble,
-    MCDropout,
-    ProbabilisticUNet,
-    StochasticSegmentationNetwork,
-    TTASegmentor,
-)
-from .segmentors import CARSegmentor, StochasticSegmentor, TrainBatch
+from .decode_heads import *  # noqa: F403
+from .discriminators import *  # noqa: F403
+from .generators import *  # noqa: F403
+from .losses import *  # noqa: F403
+from .methods import *  # noqa: F403
+from .segmentors import *  # noqa: F403
+
+for _pure in (NormalNoise, SharedGumbel, SobolNoise):
+    MODELS.register_module(module=_pure)
 
 __all__ = [
-    'AdversarialLoss',
-    'ArgmaxSampler',
-    'AuthorsConvCalibration',
-    'AuthorsDiscriminator',
-    'AuthorsUNet',
-    'BaseBlackBox',
-    'BaseCalibration',
-    'BaseDiscriminator',
-    'BaseGenerator',
-    'BaseLoss',
     'BaseNoise',
-    'BlackBox',
-    'CARHead',
-    'CARSegmentor',
-    'CachedBlackBox',
-    'CalibrationLoss',
-    'ConvCalibration',
-    'DCGANDiscriminator',
-    'DeepEnsemble',
-    'ELBOLoss',
-    'EnergyLoss',
-    'FlippedDecision',
-    'GeneratorOutput',
-    'GumbelSampler',
-    'IndependentPixelSampler',
-    'KnownDistribution',
-    'LabelCrossEntropy',
-    'LatentUNet',
-    'LearntFieldSampler',
-    'MCDropout',
-    'MMSegCalibration',
-    'MatchingLoss',
     'NormalNoise',
-    'PatchDiscriminator',
-    'ProbabilisticUNet',
-    'ProbabilityScaling',
-    'RefinementUNet',
-    'RegionSampler',
-    'SampleBatch',
-    'SampleCrossEntropy',
-    'SegNetCalibration',
     'SharedGumbel',
     'SobolNoise',
     'StochasticDataPreProcessor',
-    'StochasticSegmentationNetwork',
-    'StochasticSegmentor',
-    'TTASegmentor',
-    'TrainBatch',
-    'TunedSampler',
-    'UniformCalibration',
-    'VGGCalibration',
-    'WeightedSampler',
+    *black_boxes.__all__,
+    *calibration_nets.__all__,
+    *decode_heads.__all__,
+    *discriminators.__all__,
+    *generators.__all__,
+    *losses.__all__,
+    *methods.__all__,
+    *segmentors.__all__,
 ]

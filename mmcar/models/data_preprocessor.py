@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import torch
-from mmengine.structures import BaseDataElement, PixelData
+from mmengine.structures import PixelData
 from mmseg.models import SegDataPreProcessor
 from mmseg.registry import MODELS
 from mmseg.structures import SegDataSample
@@ -75,18 +74,6 @@ class StochasticDataPreProcessor(SegDataPreProcessor):
                 self._pad(sample, 'black_box_probs', (height, width))
         return data
 
-    def cast_data(self, data: Any) -> Any:
-        """Bring a batch to the device; see MMEngine's.
-
-        Data samples that are there already are not copied deeply, which took
-        a fifth of what a small step costs beside its networks.
-        """
-        if isinstance(data, BaseDataElement):
-            shared = _shared(data, self.device)
-            if shared is not None:
-                return shared
-        return super().cast_data(data)
-
     def expect_labels(self, num_classes: int, ignore_index: int) -> None:
         """Refuse labels of other classes from now on."""
         self.classes = num_classes, ignore_index
@@ -134,38 +121,6 @@ class StochasticDataPreProcessor(SegDataPreProcessor):
         padded = to_input(maps, sample.metainfo, size, fill, mode)
         # A PixelData keeps to one size: a new one takes another.
         sample.set_field(PixelData(data=padded), key, dtype=PixelData)
-
-
-def _shared(
-    element: BaseDataElement, device: torch.device
-) -> BaseDataElement | None:
-    """A data sample that shares the tensors of another, but no field.
-
-    Fields may be replaced in one and stay as they are in the other, as with
-    a copy by ``element.to(device)``.
-
-    Args:
-        element: The data sample, or one of its fields.
-        device: Where its tensors should be.
-
-    Returns:
-        The new one, or None if something in it would have to be moved.
-    """
-    fields = dict(vars(element))
-    for key, value in fields.items():
-        if isinstance(value, BaseDataElement):
-            fields[key] = _shared(value, device)
-            if fields[key] is None:
-                return None
-        elif isinstance(value, set):  # names of fields
-            fields[key] = set(value)
-        elif key in element._data_fields and not (
-            isinstance(value, Tensor) and value.device == device
-        ):
-            return None
-    new = object.__new__(type(element))
-    vars(new).update(fields)
-    return new
 
 
 def _within(labels: Tensor, num_classes: int) -> bool:

@@ -14,8 +14,7 @@ from torch import Tensor, nn
 
 from ..utils.errors import UserError
 from .gumbel import SharedGumbel
-from .kernels.class_argmax import label_dtype
-from .kernels.gumbel_argmax import gumbel_labels
+from .kernels import label_dtype
 
 
 class GroupedGumbel(nn.Module):
@@ -43,13 +42,11 @@ class GroupedGumbel(nn.Module):
         super().__init__()
         self.members = all_groups(num_classes, groups)
         self.shown = SharedGumbel(len(self.members), **options)
-        self.called = nn.ModuleDict(
-            {
-                str(g): SharedGumbel(len(ids))
-                for g, ids in enumerate(self.members)
-                if len(ids) > 1
-            }
-        )
+        self.called = {  # nothing in them to store or move
+            g: SharedGumbel(len(ids))
+            for g, ids in enumerate(self.members)
+            if len(ids) > 1
+        }
         self.num_names = sum(own.num_classes for own in self.called.values())
         self.noise_size = self.num_names + self.shown.noise_size
         group_of = {i: g for g, ids in enumerate(self.members) for i in ids}
@@ -90,25 +87,19 @@ class GroupedGumbel(nn.Module):
         return scores
 
     def labels(self, log_probs: Tensor, z: Tensor) -> Tensor:
-        """The argmax of `perturb`, on a CPU, in little time and memory.
-
-        Args:
-            log_probs: log F (B, K, H, W).
-            z: Standard normal (S, B, noise_size).
-
-        Returns:
-            Label maps (S, B, H, W) as small integers.
-        """
+        """The argmax of `perturb`; see :meth:`SharedGumbel.labels`."""
         names, noise = self._split(z)
-        groups = gumbel_labels(self.shown, self._groups(log_probs), noise)
+        groups = self.shown.labels(self._groups(log_probs), noise)
         dtype = label_dtype(len(self.group_of))
-        first = torch.tensor([ids[0] for ids in self.members], dtype=dtype)
-        labels = first[groups.int()]
+
+        def table(ids: list[int]) -> Tensor:
+            return torch.tensor(ids, dtype=dtype, device=groups.device)
+
+        labels = table([ids[0] for ids in self.members])[groups.int()]
         for g, (gumbel, own) in names.items():
             ids = self.members[g]
-            place = gumbel_labels(gumbel, log_probs[:, ids], own)
-            name = torch.tensor(ids, dtype=dtype)[place.int()]
-            labels = torch.where(groups == g, name, labels)
+            place = gumbel.labels(log_probs[:, ids], own)
+            labels = torch.where(groups == g, table(ids)[place.int()], labels)
         return labels
 
     def _groups(self, logits: Tensor) -> Tensor:
@@ -132,13 +123,10 @@ class GroupedGumbel(nn.Module):
         """
         names, noise = z.tensor_split([self.num_names], dim=-1)
         sizes = [own.num_classes for own in self.called.values()]
-        parts = names.split(sizes, dim=-1)
-        return {
-            int(g): (gumbel, own)
-            for (g, gumbel), own in zip(
-                self.called.items(), parts, strict=True
-            )
-        }, noise
+        parts = zip(
+            self.called.items(), names.split(sizes, dim=-1), strict=True
+        )
+        return {g: (gumbel, own) for (g, gumbel), own in parts}, noise
 
 
 def build_gumbel(

@@ -8,24 +8,16 @@ coherent.
 import math
 
 import torch
-from mmseg.registry import MODELS
 from torch import Tensor, nn
 from torch.quasirandom import SobolEngine
 
 from ..utils.checks import at_least, fraction
 from ..utils.errors import UserError
 from ..utils.precision import full_precision
+from .kernels import gumbel_from_normal, gumbel_labels
 
-# Beyond, float32 rounds the normal cdf to 0 or 1 and the quantile to infinity.
-_TAIL = 12.0
 # Below any log-probability by more than two Gumbel numbers can differ.
 _NEVER = -1e4
-
-
-def gumbel_from_normal(normal: Tensor) -> Tensor:
-    """Turn standard normal into standard Gumbel values, tails included."""
-    normal = normal.clamp(-_TAIL, _TAIL)
-    return -torch.log(-torch.special.log_ndtr(normal))
 
 
 def drop_unlikely(log_probs: Tensor, floor: float) -> Tensor:
@@ -58,7 +50,6 @@ def check_floor(floor: float, num_classes: int) -> None:
         )
 
 
-@MODELS.register_module()
 class SharedGumbel(nn.Module):
     """Standard Gumbel noise per class, shared between pixels.
 
@@ -76,6 +67,8 @@ class SharedGumbel(nn.Module):
         floor: Classes below this probability at a pixel are not drawn there,
             see `drop_unlikely`.
     """
+
+    frequencies: Tensor | None
 
     def __init__(
         self,
@@ -135,6 +128,18 @@ class SharedGumbel(nn.Module):
         """
         return logits + self(z, logits.shape[-2:])
 
+    def labels(self, log_probs: Tensor, z: Tensor) -> Tensor:
+        """The argmax of `perturb`, in little time and memory.
+
+        Args:
+            log_probs: log F (B, K, H, W).
+            z: Standard normal (S, B, noise_size).
+
+        Returns:
+            Label maps (S, B, H, W) as small integers.
+        """
+        return gumbel_labels(self, log_probs, z)
+
     @property
     def varies(self) -> bool:
         """Whether noise differs between pixels."""
@@ -169,13 +174,15 @@ class SharedGumbel(nn.Module):
         With ``common``, the last row is the same everywhere. At every pixel
         the sum of squares is 1.
         """
+        frequencies = self.frequencies
+        assert frequencies is not None  # one number needs no waves
         rows, columns = (
-            torch.arange(part.start, part.stop, device=self.frequencies.device)
+            torch.arange(part.start, part.stop, device=frequencies.device)
             for part in tile
         )
         # Not by cartesian_prod, which ONNX lacks.
         grid = torch.stack(torch.meshgrid(rows, columns, indexing='ij'), -1)
-        phase = self.frequencies @ grid.reshape(-1, 2).T.float()
+        phase = frequencies @ grid.reshape(-1, 2).T.float()
         waves = torch.cat((phase.cos(), phase.sin())) / math.sqrt(len(phase))
         if not self.common:
             return waves

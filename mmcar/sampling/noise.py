@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from mmseg.registry import MODELS
 from torch import Tensor
 from torch.quasirandom import SobolEngine
 
@@ -59,7 +58,6 @@ class BaseNoise(ABC):
         """Return the vectors (S, d) of one image."""
 
 
-@MODELS.register_module()
 class NormalNoise(BaseNoise):
     """Independent normal vectors: the noise of the paper."""
 
@@ -72,7 +70,6 @@ class NormalNoise(BaseNoise):
         )
 
 
-@MODELS.register_module()
 class SobolNoise(BaseNoise):
     """Low-discrepancy vectors: a scrambled Sobol sequence per image.
 
@@ -92,6 +89,12 @@ class SobolNoise(BaseNoise):
         # The middle of each cell of the grid: never 0 or 1.
         uniform += 0.5 ** (SobolEngine.MAXBIT + 1)
         return torch.special.ndtri(uniform).float()
+
+
+def content_key(image: Tensor) -> str:
+    """A key of an image without a name, from its pixels (C, H, W)."""
+    pixels = image.detach().to('cpu', torch.float32).numpy()
+    return hashlib.sha256(pixels.tobytes()).hexdigest()
 
 
 def _entropy(seeds: tuple[int, ...], key: str) -> int:

@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 
 from ..utils.precision import full_precision
-from .gumbel import gumbel_from_normal
-from .kernels.class_argmax import Tile
+from .kernels import Tile, gumbel_from_normal, gumbel_labels
 
 
 def unit_norm(weights: Tensor) -> Tensor:
@@ -52,8 +51,12 @@ class WeightedField(NamedTuple):
             field = z @ weights.flatten(2)  # (S, B, K, h * w)
         return field.unflatten(-1, weights.shape[2:])
 
-    def gumbel(self, z: Tensor) -> Tensor:
-        """Gumbel noise (S, B, K, H, W) of normal noise (S, B, K * R)."""
+    def perturb(self, logits: Tensor, z: Tensor) -> Tensor:
+        """Logits (B, K, H, W) with noise added, (S, B, K, H, W)."""
         height, width = self.weights.shape[2:]
         whole = slice(0, height), slice(0, width)
-        return gumbel_from_normal(self.normal(z, whole))
+        return logits + gumbel_from_normal(self.normal(z, whole))
+
+    def labels(self, log_probs: Tensor, z: Tensor) -> Tensor:
+        """The argmax of `perturb`; see :meth:`SharedGumbel.labels`."""
+        return gumbel_labels(self, log_probs, z)

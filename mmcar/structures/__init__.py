@@ -7,10 +7,12 @@ from .class_flips import (
     check_predicted,
     class_flips_of,
 )
-from .geometry import is_resized, is_unchanged, to_input, to_original
+from .floods import floods, max_class_area
+from .geometry import is_resized, to_input, to_original, without_padding
 from .labels import label_distribution
 from .sample_keys import (
     KeyOwners,
+    noise_key,
     refuse_shared_keys,
     sample_key,
     sample_key_below,
@@ -23,12 +25,15 @@ __all__ = [
     'add_twins',
     'check_predicted',
     'class_flips_of',
+    'floods',
     'is_resized',
-    'is_unchanged',
     'label_distribution',
+    'max_class_area',
+    'noise_key',
     'refuse_shared_keys',
     'sample_key',
     'sample_key_below',
     'to_input',
     'to_original',
+    'without_padding',
 ]

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ..utils.errors import UserError
 from .colours import distant_colours
+from .data_sample import DataSample
 
 KEY = 'class_flips'
 """Where a data set's metainfo and a data sample keep the table."""
@@ -141,7 +142,7 @@ class ClassFlips:
         return flipped
 
 
-def class_flips_of(data_sample: Mapping) -> ClassFlips:
+def class_flips_of(data_sample: DataSample) -> ClassFlips:
     """The table that an image carries; empty where classes do not flip."""
     return ClassFlips.parse(data_sample.get(KEY))
 

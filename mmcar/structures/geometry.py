@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 import torch.nn.functional as F
-from mmseg.models.utils import resize
 from torch import Tensor
 
 MIRRORED_AXES = dict(horizontal=(-1,), vertical=(-2,), diagonal=(-2, -1))
@@ -43,12 +42,6 @@ def is_resized(maps: Tensor, meta: Mapping) -> bool:
     return original_size(maps, meta) != tuple(inner)
 
 
-def is_unchanged(maps: Tensor, meta: Mapping) -> bool:
-    """Whether the input (..., H, W) is the image, pixel by pixel."""
-    padded = without_padding(maps, meta).shape != maps.shape
-    return not (padded or meta.get('flip') or is_resized(maps, meta))
-
-
 def to_original(probs: Tensor, meta: Mapping, align_corners: bool) -> Tensor:
     """Undo padding, mirroring and resize of an image's prediction.
 
@@ -67,12 +60,8 @@ def to_original(probs: Tensor, meta: Mapping, align_corners: bool) -> Tensor:
         probs = probs.flip(MIRRORED_AXES[meta['flip_direction']])
     if size == tuple(probs.shape[-2:]):
         return probs
-    return resize(
-        probs,
-        size=size,
-        mode='bilinear',
-        align_corners=align_corners,
-        warning=False,
+    return F.interpolate(
+        probs, size, mode='bilinear', align_corners=align_corners
     )
 
 

@@ -1,17 +1,15 @@
 """What the labels of an image say about each of its pixels."""
 
-from collections.abc import Mapping
-
 import torch
-from mmseg.structures import SegDataSample
 from torch import Tensor
 
 from ..utils.errors import UserError
 from .class_flips import class_flips_of
+from .data_sample import DataSample
 
 
 def label_distribution(
-    data_sample: SegDataSample | Mapping,
+    data_sample: DataSample,
     num_classes: int,
     ignore_index: int = 255,
 ) -> tuple[Tensor, Tensor]:
@@ -22,7 +20,7 @@ def label_distribution(
 
     Args:
         data_sample: Carries ``gt_sem_segs`` (A, H, W) and, for class-flip
-            data, ``class_flips``; a data sample or its dict form.
+            data, ``class_flips``.
         num_classes: Number of classes K, twins included.
         ignore_index: Label of unlabelled pixels.
 

@@ -1,48 +1,61 @@
-"""The name of an image: key of its noise, of its files, of its cache."""
+"""The names of an image: of its noise, and of the files written for it.
+
+Data sets of ours name their images: the folder of images and the path below
+it, `sample_key_below`. That is both. Of other data sets a model knows nothing
+but the path of an image. Noise must be the same on every machine and under
+every tool, so it goes by the last parts of the path; files must not be
+confused on this machine, so they go by all of it.
+"""
 
 import os.path
-from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
-from mmseg.structures import SegDataSample
-
 from ..utils.errors import UserError
+from .data_sample import DataSample
+
+PARTS = 2
+"""File and folder: below the data root in every usual layout."""
 
 
-def sample_key(
-    data_sample: SegDataSample | Mapping, roots: Sequence[str] = ()
-) -> str:
-    """A stable name of an image: the key of its noise and of its files.
+def noise_key(data_sample: DataSample) -> str:
+    """What the noise of an image follows from, beside the seed.
 
-    It is ``sample_key`` where a data set sets one: the path relative to the
-    parent of the image folder, wherever the data lie. Else it is the path
-    relative to the data root; where that is not known, the whole path of the
-    image, relative to the current folder where it is below it.
+    The name that the data set gave it, else its folder and file, e.g.
+    ``frankfurt/frankfurt_000000_000294_leftImg8bit.png``, wherever the data
+    lie; '' for an image without name and path, and for one whose
+    ``sample_key`` is ''.
+    """
+    key = data_sample.get('sample_key')
+    return '/'.join(_path(data_sample).parts[-PARTS:]) if key is None else key
 
-    Args:
-        data_sample: Of the image, or what a data set says about it.
-        roots: Folders of the data sets that do not name their images. If
-            there are several, the name of the folder comes first.
+
+def sample_key(data_sample: DataSample) -> str:
+    """The name of an image's files, relative to the folder they lie in.
+
+    The name that the data set gave it, else its path, relative to the current
+    folder where it is below it.
     """
     key = data_sample.get('sample_key')
     if key is not None:
         return key
-    return _path_key(data_sample.get('img_path'), roots)
+    path, here = _path(data_sample), _below_root(Path.cwd())
+    return '/'.join(
+        (path.relative_to(here) if path.is_relative_to(here) else path).parts
+    )
 
 
-def _path_key(path: str | None, roots: Sequence[str]) -> str:
-    if not path or '://' in path:
-        return path.partition('://')[2] if path else ''
-    whole = Path(os.path.abspath(path))
-    for root in sorted(map(os.path.abspath, roots), key=len, reverse=True):
-        if whole.is_relative_to(root):
-            several = len({*map(os.path.abspath, roots)}) > 1
-            first = Path(root).name if several else ''
-            return PurePath(first, whole.relative_to(root)).as_posix()
-    if whole.is_relative_to(Path.cwd()):
-        return whole.relative_to(Path.cwd()).as_posix()
-    return whole.relative_to(whole.anchor).as_posix()
+def _path(data_sample: DataSample) -> PurePath:
+    """An image's whole path, from below the root of the file system."""
+    path = data_sample.get('img_path') or ''
+    _, remote, address = path.partition('://')
+    if remote or not path:
+        return PurePath(address)
+    return _below_root(Path(os.path.abspath(path)))
+
+
+def _below_root(path: PurePath) -> PurePath:
+    return path.relative_to(path.anchor)
 
 
 def sample_key_below(folder: str, image: str, prefix: str = '') -> str:
@@ -72,18 +85,28 @@ class KeyOwners:
         self.what = what
         self.owners: dict[Any, str] = {}
 
-    def claim(self, key: Any, path: str) -> None:
+    def other(self, key: Any, path: str) -> str | None:
         """Note an image's key.
 
         Args:
             key: The key, or what is made of it.
             path: The image.
 
+        Returns:
+            Another image that has the same key, if there is one.
+        """
+        other = self.owners.setdefault(key, path)
+        same = other == path or os.path.abspath(other) == os.path.abspath(path)
+        return None if same else other
+
+    def claim(self, key: Any, path: str) -> None:
+        """Note an image's key; see `other`.
+
         Raises:
             UserError: Another image has the same key.
         """
-        other = self.owners.setdefault(key, path)
-        if other != path and os.path.abspath(other) != os.path.abspath(path):
+        other = self.other(key, path)
+        if other is not None:
             raise UserError(
                 f'{other} and {path} would share {self.what} {key}: give one '
                 'of their data sets key_prefix (MultiAnnotatorDataset and '

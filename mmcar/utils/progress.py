@@ -6,7 +6,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TypeVar
 
-from mmengine.dist import is_main_process
+import torch.distributed as dist
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -20,6 +20,12 @@ PAUSE = 30.0
 """Seconds between two lines where there is no terminal."""
 
 Item = TypeVar('Item')
+
+
+def is_main_process() -> bool:
+    """Whether this is the only process, or the first of several."""
+    joined = dist.is_available() and dist.is_initialized()
+    return not joined or dist.get_rank() == 0
 
 
 class ProgressBar:

@@ -8,6 +8,7 @@ from mmseg.structures import SegDataSample
 from mmcar.datasets import MultiAnnotatorDataset
 from mmcar.structures import (
     KeyOwners,
+    noise_key,
     refuse_shared_keys,
     sample_key,
     sample_key_below,
@@ -54,20 +55,30 @@ def test_key_of_a_sample(tmp_path, monkeypatch):
     assert sample_key(SegDataSample()) == ''
 
 
-def test_key_below_data_roots(tmp_path, monkeypatch):
-    """The same wherever the data lie, and different in different roots."""
-    monkeypatch.chdir(tmp_path)
-    one = {'img_path': '/somewhere/x/val/0.png'}
-    assert sample_key(one, ['/somewhere/x']) == 'val/0.png'
-    here = {'img_path': 'data/x/val/0.png'}
-    assert sample_key(here, ['data/x']) == 'val/0.png'
-    assert sample_key(here, [f'{tmp_path}/data/x', 'data/x']) == 'val/0.png'
-    roots = ['/somewhere/x', '/somewhere/y']
-    assert sample_key(one, roots) == 'x/val/0.png'
-    inner = ['/somewhere', '/somewhere/x']
-    assert sample_key(one, inner) == 'x/val/0.png'
-    assert sample_key(one, ['/elsewhere']) == 'somewhere/x/val/0.png'
-    assert sample_key({**one, 'sample_key': 'k'}, roots) == 'k'
+@pytest.mark.parametrize(
+    ('path', 'key'),
+    [
+        ('data/x/val/0.png', 'val/0.png'),
+        ('/mnt/y/leftImg8bit/val/ulm/0.png', 'ulm/0.png'),
+        ('./val/../train/0.png', 'train/0.png'),
+        ('s3://bucket/val/0.png', 'val/0.png'),
+        ('/0.png', '0.png'),
+        (None, ''),
+    ],
+)
+def test_key_of_the_noise_of_a_path(path, key):
+    """The same wherever the data lie."""
+    assert noise_key({'img_path': path}) == key
+    assert noise_key(SegDataSample(metainfo=dict(img_path=path))) == key
+    for given in ('p1/0.png', ''):
+        assert noise_key({'img_path': path, 'sample_key': given}) == given
+
+
+def test_noise_does_not_depend_on_the_current_folder(tmp_path, monkeypatch):
+    (tmp_path / 'val').mkdir()
+    for folder, path in ((tmp_path, 'val/0.png'), (tmp_path / 'val', '0.png')):
+        monkeypatch.chdir(folder)
+        assert noise_key({'img_path': path}) == 'val/0.png'
 
 
 def test_owners(tmp_path, monkeypatch):

@@ -3,8 +3,7 @@
 ``serial`` is the way of the authors' published code, written anew: a smaller
 network that runs as a whole for every sample. ``plain`` is our own network
 without the folded decoder, in chunks of 8 samples; ``plain, compiled`` the
-same in chunks of one, by torch.compile, which ``test_cfg.compile`` leaves out
-where the folded decoder runs. ``argmax of all sums``
+same in chunks of one, by torch.compile. ``argmax of all sums``
 draws one sample and is scaled to 16. ``whole prediction`` is all that a test
 does beside the network: samples, their mean, decision and log-probabilities;
 the forward pass of DeepLabV3 with ResNet-50 is timed once.
@@ -24,7 +23,6 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from mmcar.models import GumbelSampler, RefinementUNet, StochasticSegmentor
-from mmcar.models.compiling import compile_decoder
 
 SAMPLES = 16
 BN = dict(type='BN', requires_grad=True)
@@ -94,7 +92,7 @@ def unet_rows(
     z = torch.randn(SAMPLES, 1, ours.noise_size)
 
     compiled = copy.deepcopy(ours)
-    compile_decoder(compiled)
+    compiled.decode = torch.compile(compiled.decode)
 
     def folded() -> None:
         features = ours.encode(image, log_probs)
@@ -147,15 +145,6 @@ class GivenProbabilities(StochasticSegmentor):
     def sample(self, state: Tensor, z: Tensor) -> Tensor:
         """Probabilities."""
         return self.sampler.sample(state, z)
-
-    @property
-    def draws_by_rows(self) -> bool:
-        """Whether the sampler does."""
-        return self.sampler.draws_by_rows
-
-    def sample_rows(self, state: Tensor, z: Tensor, rows: slice) -> Tensor:
-        """Some rows of the probabilities."""
-        return self.sampler.sample_rows(state, z, rows)
 
     def sample_labels(self, state: Tensor, z: Tensor) -> Tensor:
         """Label maps."""

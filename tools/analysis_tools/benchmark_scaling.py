@@ -28,7 +28,7 @@ from torch.nn.parallel import DistributedDataParallel
 from mmcar.cli import keep_freed_memory
 from mmcar.evaluation import generalized_energy_distance
 from mmcar.models import GumbelSampler, RefinementUNet
-from mmcar.sampling.kernels.memory_format import lay_out_weights
+from mmcar.sampling.kernels import lay_out_weights
 
 BASE = dict(samples=8, side=128, classes=8)
 STEPS = dict(samples=(32, 64, 128), side=(128, 256, 512), classes=(8, 16, 32))

@@ -16,7 +16,7 @@ from torch import Tensor
 
 import mmcar  # noqa: F401 (registers everything)
 from mmcar.models import GumbelSampler, RefinementUNet, SegNetCalibration
-from mmcar.sampling.kernels.class_argmax import class_argmax, class_counts
+from mmcar.sampling.kernels import class_argmax, class_counts
 
 METRIC_TYPES = (
     'GEDMetric',

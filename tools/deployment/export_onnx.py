@@ -47,7 +47,7 @@ def load_model(args: argparse.Namespace) -> CARSegmentor:
     from mmengine.registry import init_default_scope
     from mmseg.registry import MODELS
 
-    from mmcar.utils.weights import load_checkpoint
+    from mmcar.models.weights import load_checkpoint
 
     cfg = cli.load_config(args)
     init_default_scope('mmseg')

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from torch import nn
 
+from ...models.weights import load_weights
 from ...utils.errors import UserError
-from ...utils.weights import load_weights
 from .schedule import Phase
 
 

@@ -1,6 +1,6 @@
 """Pure functions on label maps and probabilities: tensors in, tensors out."""
 
-from ...sampling.support_points import support_points
+from ...sampling import support_points
 from ...structures.floods import class_shares, floods, max_class_area
 from .agreement import FieldFit, fit_field
 from .calibration import (

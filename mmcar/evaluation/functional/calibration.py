@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ...sampling.kernels.class_argmax import class_max
+from ...sampling.kernels import class_argmax
 from ...utils.errors import UserError
 from .inputs import check_maps, check_probs, check_same_size, join_images
 
@@ -135,7 +135,7 @@ class CalibrationBins:
     def add(self, observed: Observations) -> None:
         """Add the pixels of an image that was checked."""
         probs, labels, weights = observed
-        confidence, decision = class_max(probs)
+        confidence, decision = probs.amax(0), class_argmax(probs[None])[0]
         edges = torch.linspace(0, 1, self.num_bins + 1).to(probs)
         index = torch.bucketize(confidence, edges, right=True) - 1
         index = index.clamp(0, self.num_bins - 1).flatten()

@@ -8,7 +8,7 @@ from mmseg.registry import METRICS
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from ...sampling.kernels.class_argmax import gains_by_tiles, row_blocks
+from ...sampling.kernels import gains_by_tiles, row_blocks
 from ...structures import ClassFlips, class_flips_of
 from ...utils.errors import UserError
 from ..functional.calibration import (

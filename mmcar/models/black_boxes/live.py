@@ -13,8 +13,8 @@ from torch import Tensor
 
 from ...structures.geometry import without_padding
 from ...utils.errors import UserError
-from ...utils.weights import load_checkpoint
 from ..data_preprocessor import InputNorm
+from ..weights import load_checkpoint
 from .base import BaseBlackBox
 from .full_image import (
     follow_image,

@@ -16,7 +16,7 @@ from mmengine.model import BaseModule
 from mmseg.structures import SegDataSample
 from torch import Tensor, nn
 
-from ...sampling.kernels.memory_format import fast_layout
+from ...sampling.kernels import fast_layout
 from ...utils.checks import at_least, channels
 from ...utils.errors import UserError
 

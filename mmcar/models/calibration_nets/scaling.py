@@ -6,7 +6,6 @@ import torch
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
-from ...sampling.kernels.denormals import drop_tiny_gradients
 from ...utils.checks import one_of
 from ...utils.errors import UserError
 
@@ -143,7 +142,7 @@ class ProbabilityScaling(nn.Module):
     def log_probs(self, logits: Tensor) -> Tensor:
         """Log-probabilities (B, K, H, W) at the config's temperature."""
         scaled = logits.float() / self.temperature.view(-1, 1, 1)
-        return drop_tiny_gradients(scaled).log_softmax(dim=1)
+        return scaled.log_softmax(dim=1)
 
     def forward(self, log_probs: Tensor) -> Tensor:
         """Apply what has been fitted to log-probabilities (B, K, H, W)."""

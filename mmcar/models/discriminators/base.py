@@ -12,7 +12,7 @@ from mmcv.cnn import ConvModule
 from mmengine.model import BaseModule
 from torch import Tensor, nn
 
-from ...sampling.kernels.memory_format import fast_layout
+from ...sampling.kernels import fast_layout
 from ...utils.checks import at_least, channels
 from ...utils.errors import UserError
 

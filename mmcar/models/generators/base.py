@@ -15,8 +15,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils._pytree import tree_leaves
 from torch.utils.checkpoint import checkpoint
 
-from ...sampling.kernels.class_argmax import class_argmax
-from ...sampling.kernels.denormals import bounded_softmax
+from ...sampling.kernels import bounded_softmax, class_argmax
 from ...utils.checks import at_least
 from ...utils.errors import UserError
 
@@ -117,15 +116,6 @@ class BaseGenerator(BaseModule):
     def one_hot(self) -> bool:
         """Whether samples are label maps in the form of probabilities."""
         return self.temperature == 0
-
-    @property
-    def draws_by_rows(self) -> bool:
-        """Whether `sample_rows` takes less than all of a sample."""
-        return False
-
-    def sample_rows(self, features: Any, z: Tensor, rows: slice) -> Tensor:
-        """Return some rows (s, B, K, h, W) of what `sample` returns."""
-        return self.sample(features, z)[..., rows, :]
 
     def sample_labels(self, features: Any, z: Tensor) -> Tensor:
         """Return label maps (s, B, H, W) for noise ``z`` (s, B, d)."""

@@ -4,7 +4,7 @@ import torch
 from mmseg.registry import MODELS
 from torch import Tensor
 
-from ...sampling.gumbel import gumbel_from_normal
+from ...sampling.kernels import gumbel_from_normal
 from .base import BaseGenerator
 
 

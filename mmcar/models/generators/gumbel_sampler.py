@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from mmseg.registry import MODELS
 from torch import Tensor
 
-from ...sampling.groups import GroupedGumbel, build_gumbel
-from ...sampling.kernels.class_argmax import gains_by_tiles
-from ...sampling.kernels.gumbel_argmax import gumbel_labels
+from ...sampling import build_gumbel
 from .base import BaseGenerator
 
 
@@ -73,21 +71,6 @@ class GumbelSampler(BaseGenerator):
         """Return perturbed log-probabilities (s, B, K, H, W)."""
         return self.gumbel.perturb(features, z)
 
-    @property
-    def draws_by_rows(self) -> bool:
-        """Where noise is the same at all pixels."""
-        return not self.gumbel.varies
-
-    def sample_rows(self, features: Tensor, z: Tensor, rows: slice) -> Tensor:
-        """Return some rows (s, B, K, h, W) of what `sample` returns."""
-        if not self.draws_by_rows:
-            return super().sample_rows(features, z, rows)
-        return self.sample(features[..., rows, :], z)
-
     def sample_labels(self, features: Tensor, z: Tensor) -> Tensor:
         """Return label maps (s, B, H, W): the argmax of `decode`."""
-        if not gains_by_tiles(features.device):
-            return super().sample_labels(features, z)
-        if isinstance(self.gumbel, GroupedGumbel):
-            return self.gumbel.labels(features, z)
-        return gumbel_labels(self.gumbel, features, z)
+        return self.gumbel.labels(features, z)

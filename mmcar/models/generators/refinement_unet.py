@@ -7,26 +7,19 @@ the first decoder block up to its noise run once per image.
 from typing import NamedTuple
 
 import torch
-import torch.nn.functional as F
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
-from ...sampling.groups import build_gumbel
-from ...sampling.kernels.denormals import bounded_exp
-from ...sampling.kernels.folded_decoder import (
-    MIN_FEATURES,
-    FoldedBlock,
+from ...sampling import build_gumbel
+from ...sampling.kernels import (
     FoldedDecoder,
-    can_fold,
-    fits,
-    fold_skip,
-    may_fold,
-    run_block,
+    FoldedFeatures,
+    bounded_exp,
+    fast_layout,
 )
-from ...sampling.kernels.memory_format import fast_layout
 from ...utils.checks import at_least, channels, fraction, one_of, positive
 from .base import BaseGenerator
-from .unet_blocks import SLOPE, UpBlock, down_block
+from .unet_blocks import UpBlock, down_block
 
 
 class UNetFeatures(NamedTuple):
@@ -38,8 +31,7 @@ class UNetFeatures(NamedTuple):
         skips: Contributions of the skip connections to the other up blocks.
         mean: Mean (B, d) of the latent code, if there is one.
         logvar: Log-variance (B, d) of the latent code, if there is one.
-        folded: At test, the folded up blocks but the first, each with what
-            its skip connection adds to every sample.
+        folded: What the folded decoder needs; None where it cannot run.
     """
 
     log_probs: Tensor
@@ -47,7 +39,7 @@ class UNetFeatures(NamedTuple):
     skips: list[Tensor]
     mean: Tensor | None = None
     logvar: Tensor | None = None
-    folded: list[tuple[FoldedBlock, Tensor]] | None = None
+    folded: FoldedFeatures | None = None
 
 
 @MODELS.register_module()
@@ -154,8 +146,11 @@ class RefinementUNet(BaseGenerator):
         own = 0 if self.gumbel is None else self.gumbel.noise_size
         shared, z = z[..., :own], z[..., own:]
         z = self._latent(features, z)
-        if features.folded is not None and may_fold(self.up):
-            logits = self._decode_folded(features, z)
+        if features.folded is not None and self._folded.may_run(self.up):
+            size = log_probs.shape[-2:]
+            logits = self._folded.decode(
+                self.up, self.logits, features.folded, z, size
+            )
         else:
             x = self.up[0].modulate(features.base[None], z)
             for block, skip in zip(self.up[1:], features.skips, strict=True):
@@ -185,58 +180,9 @@ class RefinementUNet(BaseGenerator):
         base = self.up[0].merge(bottom, skips[0])[0]
         if self.gumbel is not None:
             log_probs = self.gumbel.likely(log_probs)
-        features = UNetFeatures(log_probs, base, skips[1:])
-        return self._fold(features), bottom
-
-    def _fold(self, features: UNetFeatures) -> UNetFeatures:
-        """Prepare the folded decoder, at test and where sizes allow it."""
-        blocks, skips = self.up[1:], features.skips
-        large = bool(skips) and skips[-1][0].numel() >= MIN_FEATURES
-        if (
-            not large
-            or not can_fold(self.up)
-            or not all(
-                fits(x, block, skip)
-                for x, block, skip in zip(
-                    [features.base, *skips], blocks, skips, strict=False
-                )
-            )
-        ):
-            return features
-        folded = [
-            (linear, fold_skip(linear, skip))
-            for linear, skip in zip(
-                self._folded.blocks(blocks), skips, strict=True
-            )
-        ]
-        base = features.base.contiguous(memory_format=torch.channels_last)
-        return features._replace(base=base, folded=folded)
-
-    def _decode_folded(self, features: UNetFeatures, z: Tensor) -> Tensor:
-        """Return the network's logits (s, B, K, H, W), map by map.
-
-        One map at a time stays in the cache, and takes its noise as weights.
-        """
-        height, width = features.log_probs.shape[-2:]
-        logits = z.new_empty(*z.shape[:2], self.num_classes, height, width)
-        to_classes = self.logits.weight.flatten(1)  # (K, C)
-        for index, noise in enumerate(z.flatten(0, 1)):
-            s, b = divmod(index, z.shape[1])
-            x = self.up[0].modulate(
-                features.base[None, b : b + 1], noise[None, None]
-            )
-            for block, (linear, skip) in zip(
-                self.up[1:], features.folded, strict=True
-            ):
-                scale, shift = block.film(noise).chunk(2)
-                scale = scale + block.scale_offset
-                x = run_block(linear, x, skip[b : b + 1], scale, shift)
-                x = F.leaky_relu_(x, SLOPE)
-            pixels = x[0].permute(1, 2, 0).flatten(0, 1)  # (H * W, C)
-            out = logits[s, b].flatten(1)
-            torch.mm(to_classes, pixels.T, out=out)
-            out += self.logits.bias[:, None]
-        return logits
+        folded = self._folded.prepare(self.up, base, skips[1:])
+        features = UNetFeatures(log_probs, base, skips[1:], folded=folded)
+        return features, bottom
 
     def _build_code(self, channels: int, noise_size: int) -> nn.Module | None:
         """Build what turns the deepest level into a latent code."""

@@ -7,6 +7,8 @@ import torch.nn.functional as F
 from mmcv.cnn import ConvModule, build_norm_layer
 from torch import Tensor, nn
 
+from ...sampling.kernels import seen_through
+
 SLOPE = 0.2
 
 
@@ -18,6 +20,8 @@ class UpBlock(nn.Module):
     training, the other part is one with the transposed convolution before it:
     the same numbers by a third of the work.
     """
+
+    slope = SLOPE
 
     def __init__(
         self,
@@ -126,22 +130,6 @@ class UpBlock(nn.Module):
         if self.training and self.dropout > 0:
             x = F.dropout(x, self.dropout)
         return x.flatten(0, 1)
-
-
-def seen_through(up: Tensor, conv: Tensor) -> Tensor:
-    """One kernel for a transposed convolution and a convolution behind it.
-
-    A 2x2 kernel seen through a 3x3 one is a 4x4 kernel. The second correlates
-    and the first spreads, hence the flip.
-
-    Args:
-        up: (C, C', 2, 2), of stride 2 and no padding.
-        conv: (C'', C', 3, 3), of padding 1.
-
-    Returns:
-        (C, C'', 4, 4) of a transposed convolution, stride 2, padding 1.
-    """
-    return F.conv_transpose2d(up, conv.flip(2, 3).transpose(0, 1))
 
 
 def down_block(

@@ -6,10 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ...sampling.gumbel import check_floor, drop_unlikely
-from ...sampling.kernels.class_argmax import gains_by_tiles
-from ...sampling.kernels.gumbel_argmax import gumbel_labels
-from ...sampling.weighted_field import WeightedField, unit_norm
+from ...sampling import WeightedField, check_floor, drop_unlikely, unit_norm
 from ...utils.checks import at_least
 from ...utils.errors import UserError
 from .base import BaseGenerator
@@ -80,13 +77,11 @@ class WeightedSampler(BaseGenerator):
 
     def decode(self, features: WeightedFeatures, z: Tensor) -> Tensor:
         """Return perturbed log-probabilities (s, B, K, H, W)."""
-        return features.log_probs + features.field.gumbel(z)
+        return features.field.perturb(features.log_probs, z)
 
     def sample_labels(self, features: WeightedFeatures, z: Tensor) -> Tensor:
         """Return label maps (s, B, H, W): the argmax of `decode`."""
-        if gains_by_tiles(z.device):
-            return gumbel_labels(features.field, features.log_probs, z)
-        return super().sample_labels(features, z)
+        return features.field.labels(features.log_probs, z)
 
 
 def with_common(weights: Tensor, common: float) -> Tensor:

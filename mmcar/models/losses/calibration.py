@@ -5,7 +5,7 @@ from collections.abc import Callable
 from mmseg.registry import MODELS
 from torch import Tensor
 
-from ...sampling.kernels.denormals import bounded_exp
+from ...sampling.kernels import bounded_exp
 from ...utils.checks import one_of
 from ...utils.errors import UserError
 from .base import BaseLoss, SampleBatch, keep_from_zero, masked_mean

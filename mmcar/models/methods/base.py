@@ -8,7 +8,7 @@ from mmengine.model import ModuleDict
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
-from ...sampling.noise import NormalNoise
+from ...sampling import NormalNoise
 from ...utils.checks import at_least
 from ...utils.windows import stitch
 from ..black_boxes.base import prior_of

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from ...utils.checks import at_least
 from ...utils.errors import UserError
-from ...utils.weights import load_checkpoint
 from ..segmentors.stochastic_segmentor import StochasticSegmentor
 from ..segmentors.train_batch import TrainBatch
+from ..weights import load_checkpoint
 from .mixture import MixtureSegmentor, Part
 
 

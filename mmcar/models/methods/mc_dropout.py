@@ -9,7 +9,7 @@ import torch
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
-from ...sampling.noise import NormalNoise
+from ...sampling import NormalNoise
 from ...utils.checks import at_least
 from ...utils.errors import UserError
 from ..black_boxes.base import prior_of
@@ -124,11 +124,6 @@ class MCDropout(CARSegmentor):
         """Run the black box, if there is one."""
         prior = prior_of(self.decode_head.black_box, inputs, data_samples)
         return DropoutState(inputs, data_samples, prior)
-
-    @property
-    def draws_by_rows(self) -> bool:
-        """No: a sample has a pass of its own."""
-        return False
 
     def noise_shape(self, size: tuple[int, int]) -> tuple[int, ...]:
         """The generator's noise, then the seed of the masks."""

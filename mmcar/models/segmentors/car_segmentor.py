@@ -1,20 +1,22 @@
 """Calibrated Adversarial Refinement as a segmentor."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+import torch
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ...utils.errors import UserError
-from ..compiling import compile_decoder, compile_networks
+from ...utils.precision import full_precision
 from ..data_preprocessor import InputNorm
 from ..decode_heads.car_head import CARState
-from ..losses.base import SampleLosses
+from ..losses.base import SampleBatch, SampleLosses
 from ..losses.pixel import PixelLosses
 from ..parts import build_part
-from .car_losses import LOSSES, CARBatch
 from .settings import complete
 from .stochastic_segmentor import StochasticSegmentor
+from .train_batch import TrainBatch
 
 TRAIN_CFG = dict(
     num_samples=20,
@@ -22,6 +24,19 @@ TRAIN_CFG = dict(
     soft_labels=False,
     calibration_in_train_mode=False,
 )
+
+
+@dataclass
+class CARBatch(TrainBatch):
+    """A batch, with what networks earlier in the step leave for the others.
+
+    Args:
+        log_probs: F's log-probabilities (B, K, H, W), without gradient.
+        fake: One of G's samples per image (B, K, H, W).
+    """
+
+    log_probs: Tensor | None = None
+    fake: Tensor | None = None
 
 
 @MODELS.register_module()
@@ -43,10 +58,8 @@ class CARSegmentor(StochasticSegmentor):
             annotators, not one drawn label), ``calibration_in_train_mode``
             (while G learns, F's dropout is active and its norms take the
             statistics of the batch, as in the authors' code; else F is fixed).
-        test_cfg: See :class:`StochasticSegmentor`; ``compile=True`` hands
-            the part of G that runs per sample to ``torch.compile``.
+        test_cfg: See :class:`StochasticSegmentor`.
         nonfinite: See :class:`StochasticSegmentor`.
-        compile: Names of networks to hand to ``torch.compile``.
         data_preprocessor: As in every MMSeg segmentor.
         pretrained: Must be None.
         init_cfg: As in every MMEngine module.
@@ -63,7 +76,6 @@ class CARSegmentor(StochasticSegmentor):
         train_cfg: dict | None = None,
         test_cfg: dict | None = None,
         nonfinite: str = 'raise',
-        compile: Sequence[str] = (),
         data_preprocessor: dict | None = None,
         pretrained: None = None,
         init_cfg: dict | None = None,
@@ -107,9 +119,6 @@ class CARSegmentor(StochasticSegmentor):
         if head.black_box is not None:
             norm = InputNorm.of(self.data_preprocessor)
             head.black_box.set_input_norm(norm)
-        compile_networks(self, compile)
-        if self.test_cfg['compile'] and 'generator' not in compile:
-            compile_decoder(head.generator)
 
     def _check_ignore_index(self) -> None:
         """Refuse a part that would take other pixels for unlabelled."""
@@ -174,16 +183,6 @@ class CARSegmentor(StochasticSegmentor):
         """Draw class probabilities (s, B, K, H, W)."""
         return self.decode_head.generator.sample(state.features, z)
 
-    @property
-    def draws_by_rows(self) -> bool:
-        """Whether G does."""
-        return self.decode_head.generator.draws_by_rows
-
-    def sample_rows(self, state: CARState, z: Tensor, rows: slice) -> Tensor:
-        """Draw some rows (s, B, K, h, W)."""
-        generator = self.decode_head.generator
-        return generator.sample_rows(state.features, z, rows)
-
     def sample_labels(self, state: CARState, z: Tensor) -> Tensor:
         """Draw label maps (s, B, H, W)."""
         return self.decode_head.generator.sample_labels(state.features, z)
@@ -209,4 +208,105 @@ class CARSegmentor(StochasticSegmentor):
 
     def losses(self, name: str, batch: CARBatch) -> dict[str, Tensor]:
         """What F, G or D learns from."""
-        return LOSSES[name](self, batch)
+        learn = dict(
+            calibration=self.calibration_losses,
+            generator=self.generator_losses,
+            discriminator=self.discriminator_losses,
+        )
+        return learn[name](batch)
+
+    def calibration_losses(self, batch: CARBatch) -> dict[str, Tensor]:
+        """F against the drawn label, or against the mean of all annotators."""
+        log_probs = self.decode_head.calibrate(batch.image, batch.data_samples)
+        batch.log_probs = log_probs.detach()
+        soft = None
+        if self.train_cfg['soft_labels']:
+            soft = batch.label_distribution()
+        return self.loss_pixels(log_probs, batch.label, soft)
+
+    def generator_losses(self, batch: CARBatch) -> dict[str, Tensor]:
+        """Draw M samples per image and show them to D, chunk by chunk."""
+        keep = 'samples' in self.loss_samples.needs
+
+        def judge(probs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+            kept = probs if keep else probs[:1].detach().clone()
+            return probs.sum(dim=0), self._judge(batch, probs), kept
+
+        number = self.train_cfg['num_samples']
+        log_probs = self._fixed_log_probs(batch)
+        output = self.decode_head.generator(
+            batch.image,
+            log_probs,
+            self._train_noise(batch, number),
+            consume=judge,
+            chunk_size=self.train_cfg['samples_per_chunk'],
+        )
+        sums, logits, kept = zip(*output.results, strict=True)
+        batch.fake = kept[0][0].detach()
+        every = kept[0] if len(kept) == 1 else torch.cat(kept)
+        samples = SampleBatch(
+            mean=sum(sums) / number,
+            samples=every if keep else None,
+            fake_logits=torch.cat(logits).float(),
+            log_probs=log_probs,
+            label=batch.label,
+            labels=batch.labels(),
+            posterior=output.posterior,
+            num_samples=number,
+        )
+        losses = self.loss_samples(samples)
+        if self.discriminator is not None:
+            losses['loss_adv'] = self.loss_adv(samples)
+        return losses
+
+    def _judge(self, batch: CARBatch, probs: Tensor) -> Tensor:
+        """D's logits (s, B, ...) of samples (s, B, K, H, W)."""
+        if self.discriminator is None:
+            return probs.new_zeros(probs.shape[:2])
+        maps = probs.flatten(0, 1)
+        logits = self.discriminator(batch.image, maps, batch.mask)
+        return logits.unflatten(0, probs.shape[:2])
+
+    def discriminator_losses(self, batch: CARBatch) -> dict[str, Tensor]:
+        """The drawn label against one fake per image."""
+        fake = batch.fake
+        if fake is None:
+            with torch.no_grad():
+                fake = self.decode_head.generator(
+                    batch.image,
+                    self._fixed_log_probs(batch),
+                    self._train_noise(batch, 1),
+                ).results[0]
+        maps = torch.cat([batch.real, fake.to(batch.real.dtype)])
+        both = self.discriminator(batch.image, maps, batch.mask)
+        logits = both.float().chunk(2)  # of real and of fake maps
+        with full_precision(both):
+            losses = dict(loss_disc=self.loss_adv.discriminator(*logits))
+        for regularize in self.discriminator_regularizers:
+            inputs = batch.image, batch.real, batch.mask
+            losses.update(regularize(self.discriminator, *inputs))
+        return {**losses, 'd_acc': self.loss_adv.accuracy(*logits)}
+
+    def _fixed_log_probs(self, batch: CARBatch) -> Tensor | None:
+        """F's log-probabilities (B, K, H, W), if anybody needs them."""
+        head = self.decode_head
+        needed = (
+            head.generator.needs_calibration
+            or 'log_probs' in self.loss_samples.needs
+        )
+        if batch.log_probs is None and needed:
+            if (
+                head.calibration
+                and self.train_cfg['calibration_in_train_mode']
+            ):
+                head.calibration.train()
+            with torch.no_grad():
+                batch.log_probs = head.calibrate(
+                    batch.image, batch.data_samples
+                )
+        return batch.log_probs
+
+    def _train_noise(self, batch: CARBatch, number: int) -> Tensor:
+        return self.draw_noise(
+            batch.image, batch.data_samples, number, batch.seed
+        )

@@ -1,18 +1,20 @@
 """Samples of one image as label maps, and the mean of their probabilities."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Mapping
+from functools import partial
 
 import torch
 from mmengine.structures import PixelData
 from torch import Tensor
 
-from ...sampling.kernels.class_argmax import (
+from ...sampling import representative
+from ...sampling.kernels import (
     class_argmax,
     class_counts,
     gains_by_tiles,
     label_dtype,
 )
-from ...sampling.support_points import representative
+from ...structures import is_resized, to_original
 
 
 def is_whole(maps: Tensor) -> bool:
@@ -41,130 +43,90 @@ def possible_classes(probs: Tensor) -> list[int]:
 
 
 class SampleMaps:
-    """Label maps of one image's samples, and the mean of their probabilities.
+    """Collects the samples of one image, at its original size.
 
     Args:
+        num_samples: How many will be added.
         num_classes: Number of classes K.
+        inputs: The network's input (B, C, H, W), for its size.
+        meta: Metainfo of the image.
+        align_corners: How to resize.
     """
 
-    def __init__(self, num_classes: int) -> None:
-        self.num_classes = num_classes
-        self.id_dtype = label_dtype(num_classes)
-        self.maps: list[Tensor] = []
+    def __init__(
+        self,
+        num_samples: int,
+        num_classes: int,
+        inputs: Tensor,
+        meta: Mapping,
+        align_corners: bool,
+    ) -> None:
+        self.num_samples, self.num_classes = num_samples, num_classes
+        self.resized = is_resized(inputs, meta)
+        self.restore = partial(
+            to_original, meta=meta, align_corners=align_corners
+        )
+        self.maps: Tensor | None = None
+        self.drawn = 0
         self.total: Tensor | None = None
         self.small = False  # whether the total is of the input's size
 
+    def _keep(self, maps: Tensor) -> None:
+        """Take over label maps (s, h, w) of the original size."""
+        whole = len(maps) == self.num_samples and is_whole(maps)
+        if whole and maps.dtype == label_dtype(self.num_classes):
+            self.maps = maps
+            return
+        if self.maps is None:
+            shape = self.num_samples, *maps.shape[1:]
+            dtype = label_dtype(self.num_classes)
+            self.maps = maps.new_empty(shape, dtype=dtype)
+        self.maps[self.drawn : self.drawn + len(maps)] = maps
+        self.drawn += len(maps)
+
     def add_probs(self, probs: Tensor) -> None:
-        """Add samples by their probabilities (s, K, h, w)."""
-        self.maps.append(class_argmax(probs))
-        self._add(probs.sum(dim=0) if len(probs) > 1 else probs[0])
-
-    def add_rows(
-        self, parts: Iterable[tuple[slice, Tensor]], size: Sequence[int]
-    ) -> None:
-        """Add samples by their probabilities, some rows at a time.
-
-        Args:
-            parts: Rows and their probabilities (s, K, h, W).
-            size: Height and width of the image.
-        """
-        maps: Tensor | None = None
-        for rows, probs in parts:
-            if maps is None:
-                shape = len(probs), *size
-                maps = probs.new_empty(shape, dtype=self.id_dtype)
-            if self.total is None:
-                self.total = probs.new_zeros(self.num_classes, *size)
-            maps[:, rows] = class_argmax(probs)
-            self.total[:, rows] += probs.sum(0) if len(probs) > 1 else probs[0]
-        if maps is not None:
-            self.maps.append(maps)
-
-    def add_small_probs(
-        self, probs: Tensor, restore: Callable[[Tensor], Tensor]
-    ) -> None:
-        """Add samples by probabilities of the network's input size.
+        """Add samples by their probabilities (s, K, H, W).
 
         What takes long is resizing: of each sample only the classes that may
-        win are brought to the original size. The mean of resized samples is
-        their mean, resized: see `restore_mean`.
-
-        Args:
-            probs: (s, K, H, W).
-            restore: Brings maps (1, k, H, W) to the image's original size.
+        win are brought to the original size, and of the mean of resized
+        samples, which is their mean resized, no more than that.
         """
-        for one in probs:
-            ids = possible_classes(one)
-            some = one[ids] if len(ids) < self.num_classes else one
-            self.add_largest(restore(some[None]), ids)
-        self._add(probs.sum(dim=0) if len(probs) > 1 else probs[0])
-        self.small = True
-
-    def add_largest(self, probs: Tensor, ids: Sequence[int]) -> None:
-        """Add a sample by those classes (1, k, h, w) that may win."""
-        self.maps.append(class_argmax(probs, ids).to(self.id_dtype))
-
-    def restore_mean(self, restore: Callable[[Tensor], Tensor]) -> None:
-        """Bring the mean to the original size, once all samples are there.
-
-        Args:
-            restore: Brings maps (1, K, H, W) to that size.
-        """
-        if self.small:
-            self.total = restore(self.total[None])[0]
-            self.small = False
+        if self.resized:
+            self.small = True
+            for one in probs:
+                ids = possible_classes(one)
+                some = one[ids] if len(ids) < self.num_classes else one
+                self._keep(class_argmax(self.restore(some[None]), ids))
+        else:
+            probs = self.restore(probs)
+            self._keep(class_argmax(probs))
+        if self.total is None:
+            self.total = torch.zeros_like(probs[0])
+        self.total += probs.sum(dim=0) if len(probs) > 1 else probs[0]
 
     def add_labels(self, labels: Tensor) -> None:
-        """Add samples by their label maps (s, h, w)."""
-        self.maps.append(labels.to(self.id_dtype))
+        """Add samples by their label maps (s, H, W).
 
-    def add_small_labels(
-        self, labels: Tensor, restore: Callable[[Tensor], Tensor]
-    ) -> None:
-        """Add samples by label maps (s, H, W) of the network's input size.
-
-        As if their one-hot form were resized as probabilities, but one class
-        at a time, and only the classes that occur.
-
-        Args:
-            labels: Label maps.
-            restore: Brings maps (1, 1, H, W) to the image's original size.
+        Where they are resized, it is as if their one-hot form were, but one
+        class at a time, and only the classes that occur.
         """
+        if not self.resized:
+            self._keep(self.restore(labels))
+            return
         for one in labels:
-            ids = one.unique().tolist()
-            maps = (restore((one == k).float()[None, None]) for k in ids)
-            self.maps.append(self._largest(maps, ids)[None])
-
-    def _largest(self, maps: Iterator[Tensor], ids: list[int]) -> Tensor:
-        """Id of the largest map (1, 1, h, w) at each pixel, (h, w)."""
-        best = label = None
-        for index, scores in zip(ids, (m[0, 0] for m in maps), strict=True):
-            if best is None:
-                best = torch.zeros_like(scores)
-                label = torch.zeros_like(scores, dtype=self.id_dtype)
-            if self.total is None:
-                self.total = scores.new_zeros(self.num_classes, *scores.shape)
-            self.total[index] += scores
-            label.masked_fill_(scores > best, index)
-            torch.maximum(best, scores, out=best)
-        return label
-
-    def _add(self, probs: Tensor) -> None:
-        if self.total is None:
-            self.total = torch.zeros_like(probs)
-        self.total += probs
-
-    def _joined(self) -> Tensor:
-        """All label maps (S, h, w), no chunk of them held any longer."""
-        if len(self.maps) == 1 and is_whole(self.maps[0]):
-            return self.maps.pop()
-        number, size = sum(map(len, self.maps)), self.maps[0].shape[1:]
-        joined = self.maps[0].new_empty(number, *size)
-        while self.maps:  # each is freed before the next is copied
-            part = self.maps.pop()
-            joined[number - len(part) : number] = part
-            number -= len(part)
-        return joined
+            best: Tensor | None = None
+            for k in one.unique().tolist():
+                scores = self.restore((one == k).float()[None, None])[0, 0]
+                if best is None:
+                    best = torch.zeros_like(scores)
+                    label = best.to(label_dtype(self.num_classes))
+                if self.total is None:
+                    shape = self.num_classes, *scores.shape
+                    self.total = scores.new_zeros(shape)
+                self.total[k] += scores
+                label.masked_fill_(scores > best, k)
+                torch.maximum(best, scores, out=best)
+            self._keep(label[None])
 
     def fields(self, number: int) -> dict[str, PixelData]:
         """``pred_samples`` (S, h, w) and ``sample_probs`` (K, h, w).
@@ -173,10 +135,11 @@ class SampleMaps:
             number: How many samples to keep, S. If more were drawn, it is
                 those that stand for all best; the mean is that of all.
         """
-        maps = self._joined()
-        total = self.total
+        maps, total = self.maps, self.total
         if total is None:
             total = class_counts(maps, self.num_classes)
+        elif self.small:
+            total = self.restore(total[None])[0]
         mean = total.div_(len(maps))
         if number < len(maps):
             maps = representative(maps, number, self.num_classes)

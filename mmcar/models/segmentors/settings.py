@@ -14,7 +14,6 @@ TEST_CFG = dict(
     seed=0,
     crop_size=None,
     stride=None,
-    compile=False,
     support_points=None,
     max_class_area=None,
 )
@@ -27,7 +26,6 @@ CFG_HINTS: dict[str, Any] = dict(
     seed=int,
     crop_size=int | Sequence[int] | None,
     stride=int | Sequence[int] | None,
-    compile=bool,
     support_points=int | None,
     max_class_area=Sequence[float] | None,
     soft_labels=bool,
@@ -35,11 +33,12 @@ CFG_HINTS: dict[str, Any] = dict(
 )
 
 
-def complete_test_cfg(cfg: Mapping | None) -> dict:
+def complete_test_cfg(cfg: Mapping | None, num_classes: int) -> dict:
     """Fill in the defaults of ``test_cfg``; windows become pairs of sides.
 
     Args:
         cfg: What the config says.
+        num_classes: Number of classes.
 
     Raises:
         UserError: A key or value that cannot work.
@@ -49,25 +48,19 @@ def complete_test_cfg(cfg: Mapping | None) -> dict:
     if full['support_points'] is not None:
         key = 'model.test_cfg.support_points'
         at_least(full['num_samples'], **{key: full['support_points']})
-    if full['mode'] == 'whole':
-        for key in ('crop_size', 'stride'):
-            if full[key] is not None:
-                raise UserError(
-                    f'model.test_cfg.{key}={full[key]!r} is of windows, but '
-                    "model.test_cfg.mode='whole' has none: set mode='slide', "
-                    f'or leave {key} out.'
-                )
-        return full
+    areas = full['max_class_area']
+    if areas is not None and not (
+        len(areas) == num_classes and all(0 <= area <= 1 for area in areas)
+    ):
+        raise UserError(
+            f'model.test_cfg.max_class_area={list(areas)}: expected a number '
+            f'from 0 to 1 for each of {num_classes} classes.'
+        )
     for key in ('crop_size', 'stride'):
-        value = full[key]
-        value = (value, value) if isinstance(value, int) else value
-        if not value or len(value) != 2 or min(value) < 1:
-            raise UserError(
-                f"model.test_cfg.{key}={full[key]!r}: mode='slide' needs a "
-                'height and width in pixels.'
-            )
-        full[key] = (int(value[0]), int(value[1]))
-    if any(map(int.__gt__, full['stride'], full['crop_size'])):
+        full[key] = _window_sides(key, full[key], full['mode'])
+    if full['stride'] and any(
+        map(int.__gt__, full['stride'], full['crop_size'])
+    ):
         raise UserError(
             f'model.test_cfg.stride={full["stride"]} leaves gaps between '
             f'windows of crop_size={full["crop_size"]}: make it smaller.'
@@ -75,19 +68,22 @@ def complete_test_cfg(cfg: Mapping | None) -> dict:
     return full
 
 
-def check_shares(shares: Sequence[float] | None, num_classes: int) -> None:
-    """Refuse ``max_class_area`` that do not give every class one.
-
-    Raises:
-        UserError: Another number of shares, or no shares of an image.
-    """
-    if shares is None:
-        return
-    if len(shares) != num_classes or not all(0 <= s <= 1 for s in shares):
+def _window_sides(key: str, value: Any, mode: str) -> tuple[int, int] | None:
+    if mode == 'whole':
+        if value is not None:
+            raise UserError(
+                f'model.test_cfg.{key}={value!r} is of windows, but '
+                "model.test_cfg.mode='whole' has none: set mode='slide', or "
+                f'leave {key} out.'
+            )
+        return None
+    sides = (value, value) if isinstance(value, int) else value
+    if not sides or len(sides) != 2 or min(sides) < 1:
         raise UserError(
-            f'model.test_cfg.max_class_area={list(shares)}: expected a '
-            f'number from 0 to 1 for each of {num_classes} classes.'
+            f"model.test_cfg.{key}={value!r}: mode='slide' needs a height and "
+            'width in pixels.'
         )
+    return int(sides[0]), int(sides[1])
 
 
 def complete(key: str, cfg: Mapping | None, defaults: Mapping) -> dict:

@@ -1,32 +1,41 @@
 """The base of every model that samples."""
 
-import hashlib
+import logging
+import math
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
-from mmengine.logging import MessageHub
+from mmengine.logging import MessageHub, print_log
 from mmengine.optim import OptimWrapper
+from mmengine.structures import PixelData
 from mmseg.models.segmentors import BaseSegmentor
 from mmseg.registry import MODELS
 from mmseg.structures import SegDataSample
 from torch import Tensor, nn
 
-from ...sampling.kernels.memory_format import lay_out_weights
-from ...sampling.noise import NormalNoise
-from ...structures import KeyOwners, sample_key
+from ...sampling import NormalNoise, content_key
+from ...sampling.kernels import class_argmax, gains_by_tiles, lay_out_weights
+from ...structures import KeyOwners, floods, noise_key, without_padding
 from ...utils.checks import one_of
 from ...utils.errors import UserError
-from ...utils.finite import POLICIES
 from ..data_preprocessor import (
     StochasticDataPreProcessor,
     with_stochastic_preprocessor,
 )
-from .predicting import attach_predictions
-from .settings import check_shares, complete_test_cfg
+from .finite import POLICIES, check_finite, look_at
+from .sample_maps import SampleMaps, is_whole
+from .settings import complete_test_cfg
 from .train_batch import TrainBatch
-from .updating import update_networks
+from .updating import Buffers, frozen, joint_statistics, leave_out
+
+SMALLEST = torch.finfo(torch.float32).tiny
+"""Probabilities below have no finite logarithm once they are rounded."""
+TRIES = 32
+"""How often a sample that floods is drawn again; then it stays."""
 
 
 class StochasticSegmentor(BaseSegmentor):
@@ -87,14 +96,12 @@ class StochasticSegmentor(BaseSegmentor):
         one_of(POLICIES, nonfinite=nonfinite)
         self.num_classes = num_classes
         self.noise = MODELS.build(noise or dict(type='NormalNoise'))
-        self.test_cfg = complete_test_cfg(test_cfg)
-        check_shares(self.test_cfg['max_class_area'], num_classes)
+        self.test_cfg = complete_test_cfg(test_cfg, num_classes)
         self.nonfinite = nonfinite
         self.align_corners = align_corners
         self.ignore_index = ignore_index
         self._noise_owners = KeyOwners('the noise of')
-        #: Of data sets that do not name their images; tools know them.
-        self.data_roots: tuple[str, ...] = ()
+        self._told = False  # that images share their noise
         if isinstance(self.data_preprocessor, StochasticDataPreProcessor):
             self.data_preprocessor.expect_labels(num_classes, ignore_index)
 
@@ -128,15 +135,6 @@ class StochasticSegmentor(BaseSegmentor):
             state: What `encode` returned.
             z: Standard normal noise ``(s, B, *noise_shape)``.
         """
-
-    @property
-    def draws_by_rows(self) -> bool:
-        """Whether `sample_rows` takes less memory than `sample`."""
-        return False
-
-    def sample_rows(self, state: Any, z: Tensor, rows: slice) -> Tensor:
-        """Draw some rows (s, B, K, h, W) of what `sample` draws."""
-        return self.sample(state, z)[..., rows, :]
 
     def sample_labels(self, state: Any, z: Tensor) -> Tensor:
         """Draw label maps (s, B, H, W); a method may know a faster way."""
@@ -198,9 +196,8 @@ class StochasticSegmentor(BaseSegmentor):
     ) -> Tensor:
         """Noise ``(S, B, *noise_shape)`` of seed and image only.
 
-        An image is known by its `sample_key`; one without a name by its
-        content, so that its place in the batch does not matter. Two images
-        of the same key are refused.
+        An image is known by its `noise_key`; one without a name by its
+        content, so that its place in the batch does not matter.
         """
         names = [self._name(sample) for sample in data_samples or ()]
         names = names or [''] * len(inputs)
@@ -212,17 +209,155 @@ class StochasticSegmentor(BaseSegmentor):
         return self.noise(keys, num_samples, shape, seed, inputs.device)
 
     def _name(self, data_sample: SegDataSample) -> str:
-        key = sample_key(data_sample, self.data_roots)
-        path = data_sample.get('img_path')
-        if key and path:
+        """The key of an image's noise; names of a data set must differ."""
+        key, path = noise_key(data_sample), data_sample.get('img_path')
+        if not (key and path):
+            return key
+        if data_sample.get('sample_key') is not None:
             self._noise_owners.claim(key, path)
+            return key
+        other = self._noise_owners.other(key, path)
+        if other and not self._told:
+            self._told = True
+            print_log(
+                f'{other} and {path} share their noise, as do all images '
+                f'whose paths end alike ({key}): their samples are right, but '
+                'not independent of each other. A data set that names its '
+                'images, such as MultiAnnotatorDataset, tells them apart.',
+                logger='current',
+                level=logging.WARNING,
+            )
         return key
 
+    @torch.no_grad()
     def predict(
         self, inputs: Tensor, data_samples: Sequence | None = None
     ) -> list[SegDataSample]:
-        """Predict the decision, its probabilities and S samples per image."""
-        return attach_predictions(self, inputs, data_samples)
+        """Predict the decision, its probabilities and S samples per image.
+
+        The samples' probabilities never exist all at once at full size: they
+        are reduced to label maps and a running sum, chunk by chunk.
+
+        Args:
+            inputs: Normalised images (B, C, H, W).
+            data_samples: Their data samples, or None to make new ones.
+
+        Returns:
+            The data samples with ``pred_sem_seg`` (1, h, w), ``seg_logits``
+            (K, h, w), ``pred_samples`` (S, h, w) and ``sample_probs``
+            (K, h, w), and what the method adds to them.
+        """
+        cfg = self.test_cfg
+        state = self.encode(inputs, data_samples)
+        number = cfg['support_points'] or cfg['num_samples']
+        z = self.draw_noise(inputs, data_samples, number, (cfg['seed'],))
+        outputs = list(data_samples or (SegDataSample() for _ in inputs))
+        if cfg['max_class_area'] is not None:
+            z = self._redraw_floods(state, z, inputs, outputs)
+        drawn = self._draw_samples(state, z, inputs, outputs)
+        log_probs = self.log_probs(state)
+        extra = self.extra_predictions(state)
+        for i, (sample, own) in enumerate(zip(outputs, drawn, strict=True)):
+            logits = log_probs[i : i + 1]
+            if own.resized:  # what is blended are probabilities
+                logits = own.restore(logits.exp()).clamp_min_(SMALLEST).log_()
+            else:
+                logits = bounded_logs(own.restore(logits))
+            sample.set_data(
+                dict(
+                    pred_sem_seg=PixelData(data=class_argmax(logits).long()),
+                    seg_logits=PixelData(data=logits[0]),
+                    **own.fields(cfg['num_samples']),
+                    **{
+                        key: PixelData(data=own.restore(maps[i : i + 1])[0])
+                        for key, maps in extra.items()
+                    },
+                )
+            )
+        return outputs
+
+    def _draw_samples(
+        self,
+        state: Any,
+        z: Tensor,
+        inputs: Tensor,
+        data_samples: Sequence[SegDataSample],
+    ) -> list[SampleMaps]:
+        """Samples of every image by noise (S, B, ...), chunk by chunk."""
+        drawn = [
+            SampleMaps(
+                len(z),
+                self.num_classes,
+                inputs,
+                sample.metainfo,
+                self.align_corners,
+            )
+            for sample in data_samples
+        ]
+        for chunk in z.split(self._chunk_size(inputs, len(z))):
+            draw = self.sample_labels if self.one_hot else self.sample
+            maps = draw(state, chunk)
+            for i, own in enumerate(drawn):
+                add = own.add_labels if self.one_hot else own.add_probs
+                add(maps[:, i])
+            del maps  # not to be held while the next chunk is drawn
+        return drawn
+
+    def _chunk_size(self, inputs: Tensor, num_samples: int) -> int:
+        """Samples to draw at once, as the config says or as fit the cache.
+
+        Label maps alone need no chunks. Probabilities of a chunk should stay
+        in the cache of a CPU, and within a small part of a GPU's memory.
+        """
+        if self.test_cfg['samples_per_chunk']:
+            return self.test_cfg['samples_per_chunk']
+        if self.one_hot:
+            return num_samples
+        budget = cache_bytes() if inputs.device.type == 'cpu' else 2**28
+        batch, _, height, width = inputs.shape
+        sample = 4 * batch * self.num_classes * height * width
+        return min(max(budget // sample, 1), num_samples)
+
+    def _redraw_floods(
+        self,
+        state: Any,
+        z: Tensor,
+        inputs: Tensor,
+        data_samples: Sequence[SegDataSample],
+    ) -> Tensor:
+        """Noise (S, B, ...) without that of samples that flood the picture.
+
+        A sample in which a class covers more than its ``max_class_area`` gets
+        other noise, which follows from seed, image and its own place like the
+        first: samples stay independent of each other, and fewer samples are
+        the first of more.
+        """
+        largest = torch.tensor(self.test_cfg['max_class_area']).double()
+        size = self._chunk_size(inputs, len(z))
+
+        def flood(noise: Tensor) -> Tensor:
+            """Which samples flood (s, B), a chunk of label maps at a time."""
+            found = []
+            for chunk in noise.split(size):
+                maps = self.sample_labels(state, chunk).unbind(1)
+                own = [
+                    floods(without_padding(labels, sample.metainfo), largest)
+                    for labels, sample in zip(maps, data_samples, strict=True)
+                ]
+                found.append(torch.stack(own, dim=1).cpu())
+            return torch.cat(found)
+
+        flooded, z = flood(z), z.clone()
+        for attempt in range(1, TRIES + 1):
+            rows = flooded.any(1)  # (S,)
+            if not rows.any():
+                break
+            seed = (self.test_cfg['seed'], attempt)
+            other = self.draw_noise(inputs, data_samples, len(z), seed)
+            again = flooded.to(z.device)
+            z[again] = other[again]
+            flooded[rows] &= flood(z[rows.to(z.device)])
+        return z
 
     def train_step(
         self,
@@ -230,7 +365,7 @@ class StochasticSegmentor(BaseSegmentor):
         optim_wrapper: Mapping[str, OptimWrapper],
         learners: Mapping[str, Callable] | None = None,
     ) -> dict[str, float]:
-        """Update each network for which there is an optimiser.
+        """Update each network for which there is an optimiser, in turn.
 
         Args:
             data: A batch of the data loader.
@@ -245,13 +380,56 @@ class StochasticSegmentor(BaseSegmentor):
         hub = MessageHub.get_current_instance()
         seed = (hub.get_info('seed', 0), hub.get_info('iter', 0))
         optims = dict(optim_wrapper.items())
-        for name, network in self.networks().items():
-            if network.training != (name in optims):  # a walk of its own
-                network.train(name in optims)
+        networks = self.networks()
+        for name, network in networks.items():
+            network.train(name in optims)
             lay_out_weights(network)
         data = self.data_preprocessor(data, True)
         batch = self.train_batch(data['inputs'], data['data_samples'], seed)
-        return update_networks(self, batch, optims, learners or {})
+        log: dict[str, float] = {}
+        for name in networks:
+            if name in optims:
+                learn = (learners or {}).get(name, partial(self.losses, name))
+                self._update(name, learn, batch, optims[name], log)
+        return log
+
+    def _update(
+        self,
+        name: str,
+        learn: Callable[[TrainBatch], dict[str, Tensor]],
+        batch: TrainBatch,
+        optim: OptimWrapper,
+        log: dict[str, float],
+    ) -> None:
+        """Update one network, the others held fixed."""
+        networks = self.networks()
+        others = [n for key, n in networks.items() if key != name]
+        skips = self.nonfinite == 'skip'
+        before = Buffers(networks.values() if skips else ())
+        # Until the backward pass is over: chunked samples are computed again
+        # in it, and must meet the same networks.
+        with frozen(others):
+            with optim.optim_context(learn):
+                values = learn(batch)
+            losses = {k: v for k, v in values.items() if 'loss' in k}
+            if not losses:
+                raise UserError(
+                    f'{name} is trained, but no loss of the model is for it: '
+                    'add one, e.g. to model.loss_samples for a generator, or '
+                    'take it out of train_cfg.phases.'
+                )
+            moving = [n for n in networks.values() if n.training]
+            checked = losses | joint_statistics(moving)
+            finite, seen = look_at(checked, values)
+            good = check_finite(finite, self.nonfinite, name)
+            if good:
+                optim.update_params(sum(losses.values()))
+            else:
+                before.restore()
+                leave_out(optim)
+        log |= seen
+        if skips:
+            log['skipped'] = log.get('skipped', 0.0) + float(not good)
 
     def train_batch(
         self, inputs: Tensor, data_samples: Sequence, seed: tuple[int, ...]
@@ -289,7 +467,21 @@ class StochasticSegmentor(BaseSegmentor):
         return self.log_probs(state), self.sample(state, z)
 
 
-def content_key(image: Tensor) -> str:
-    """A key of an image without a name, from its pixels (C, H, W)."""
-    pixels = image.detach().to('cpu', torch.float32).numpy()
-    return hashlib.sha256(pixels.tobytes()).hexdigest()
+def bounded_logs(log_probs: Tensor) -> Tensor:
+    """Log-probabilities, none below that of `SMALLEST`.
+
+    They are not copied where that can be told without a wait for the device,
+    and never written to: they may belong to the model.
+    """
+    least = math.log(SMALLEST)
+    looked = is_whole(log_probs) and gains_by_tiles(log_probs.device)
+    if looked and bool(log_probs.amin() >= least):
+        return log_probs
+    return log_probs.clamp_min(least)
+
+
+def cache_bytes() -> int:
+    """Second-level cache of a core; 2 MiB where the system does not tell."""
+    name = 'SC_LEVEL2_CACHE_SIZE'
+    size = os.sysconf(name) if name in os.sysconf_names else 0
+    return size if size > 0 else 2**21

@@ -1,6 +1,6 @@
-"""One step of training: networks learn in turn, the others held fixed."""
+"""What a step of training does to networks, their buffers and optimisers."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -11,15 +11,11 @@ from mmengine.optim import OptimWrapper
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 
-from ...utils.errors import UserError
-from ...utils.finite import check_finite, look_at
-from ...utils.walking import modules_of, parameters_of
-
 
 @contextmanager
 def frozen(networks: Iterable[nn.Module]) -> Iterator[None]:
     """Let gradients pass through networks without reaching their weights."""
-    weights = [p for network in networks for p in parameters_of(network)]
+    weights = [p for network in networks for p in network.parameters()]
     trainable = [p for p in weights if p.requires_grad]
     for parameter in trainable:
         parameter.requires_grad_(False)
@@ -28,60 +24,6 @@ def frozen(networks: Iterable[nn.Module]) -> Iterator[None]:
     finally:
         for parameter in trainable:
             parameter.requires_grad_(True)
-
-
-def update_networks(
-    model: Any,
-    batch: Any,
-    optims: Mapping[str, OptimWrapper],
-    learners: Mapping[str, Callable],
-) -> dict[str, float]:
-    """Update the networks that have an optimiser, in the model's order.
-
-    Args:
-        model: Has ``networks()``, ``losses(name, batch)`` and ``nonfinite``.
-        batch: The training batch.
-        optims: Optimisers by network name.
-        learners: What to call with the batch in place of ``losses``.
-
-    Returns:
-        What is logged.
-    """
-    log: dict[str, float] = {}
-    networks = model.networks()
-    for name, network in networks.items():
-        if name not in optims:
-            continue
-        learn = learners.get(name) or partial(model.losses, name)
-        others = [other for other in networks.values() if other is not network]
-        statistics = Statistics(
-            networks.values() if model.nonfinite == 'skip' else ()
-        )
-        # Until the backward pass is over: chunked samples are computed again
-        # in it, and must meet the same networks.
-        with frozen(others):
-            with optims[name].optim_context(learn):
-                values = learn(batch)
-            losses = {k: v for k, v in values.items() if 'loss' in k}
-            if not losses:
-                raise UserError(
-                    f'{name} is trained, but no loss of the model is for it: '
-                    'add one, e.g. to model.loss_samples for a generator, or '
-                    'take it out of train_cfg.phases.'
-                )
-            moving = [n for n in networks.values() if n.training]
-            checked = losses | joint_statistics(moving)
-            finite, seen = look_at(checked, values)
-            good = check_finite(finite, model.nonfinite, name)
-            if good:
-                optims[name].update_params(sum(losses.values()))
-            else:
-                statistics.restore()
-                leave_out(optims[name])
-        log |= seen
-        if model.nonfinite == 'skip':
-            log['skipped'] = log.get('skipped', 0.0) + float(not good)
-    return log
 
 
 def leave_out(optim: Any) -> None:
@@ -111,10 +53,10 @@ def norm_statistics(networks: Iterable[nn.Module]) -> list[Tensor]:
     return [
         buffer
         for network in networks
-        for module in modules_of(network)
+        for module in network.modules()
         if isinstance(module, _NormBase)
-        for buffer in module._buffers.values()
-        if buffer is not None and buffer.is_floating_point()
+        for buffer in module.buffers(recurse=False)
+        if buffer.is_floating_point()
     ]
 
 
@@ -128,7 +70,7 @@ def joint_statistics(networks: Iterable[nn.Module]) -> dict[str, Tensor]:
     return {'running statistics': torch.cat(kept)} if kept else {}
 
 
-class Statistics:
+class Buffers:
     """Running statistics of networks, as they were before a step.
 
     Args:

@@ -117,23 +117,6 @@ def class_argmax(scores: Tensor, ids: Sequence[int] | None = None) -> Tensor:
     return labels
 
 
-def class_max(scores: Tensor) -> tuple[Tensor, Tensor]:
-    """``scores.max(dim=0)`` of (K, H, W): values and ids, without NaNs.
-
-    Meant for maps that fit the cache.
-    """
-    if not gains_by_tiles(scores.device):
-        values, ids = scores.max(dim=0)
-        return values, ids.to(label_dtype(len(scores)))
-    values = scores.amax(dim=0)
-    ids = torch.empty(values.shape, dtype=label_dtype(len(scores)))
-    best, found = as_array(values), ids.numpy()
-    maps = as_array(scores)
-    for index in reversed(range(len(maps))):  # the first of equal ones wins
-        np.copyto(found, found.dtype.type(index), where=maps[index] == best)
-    return values, ids
-
-
 def class_counts(labels: Tensor, num_classes: int) -> Tensor:
     """How many of S label maps (S, H, W) name each class: (K, H, W)."""
     number, height, width = labels.shape

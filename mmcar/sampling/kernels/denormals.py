@@ -13,7 +13,6 @@ from torch import Tensor
 
 # exp(-30) = 1e-13: below it, a class adds nothing to a float32 sum of 1.
 SHARPEST = -30.0
-_TINY_GRADIENT = 1e-30
 
 
 def bounded_exp(log_probs: Tensor) -> Tensor:
@@ -68,18 +67,3 @@ class _BoundedSoftmax(torch.autograd.Function):
         # PyTorch knows the derivative of this one, for gradients of gradients.
         grad = torch._softmax_backward_data(grad, probs, ctx.dim, probs.dtype)
         return grad / ctx.temperature, None, None
-
-
-class _DropTinyGradients(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
-        return grad.masked_fill(grad.abs() < _TINY_GRADIENT, 0.0)
-
-
-def drop_tiny_gradients(x: Tensor) -> Tensor:
-    """Return ``x``; gradients below 1e-30 do not pass back through it."""
-    return _DropTinyGradients.apply(x)

@@ -16,9 +16,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..gumbel import gumbel_from_normal
-from .class_argmax import Tile, as_array, label_dtype, running_argmax, tiles
+from .class_argmax import (
+    Tile,
+    as_array,
+    class_argmax,
+    gains_by_tiles,
+    label_dtype,
+    running_argmax,
+    tiles,
+)
 
+# Beyond, float32 rounds the normal cdf to 0 or 1 and the quantile to infinity.
+TAIL = 12.0
 # Side of the tiles of a field: small, as noise varies within it, and classes
 # that win somewhere in it should be few.
 FIELD_TILE = 64
@@ -31,6 +40,12 @@ FARTHEST = 80.0
 ROUNDING = 1e-3
 
 
+def gumbel_from_normal(normal: Tensor) -> Tensor:
+    """Turn standard normal into standard Gumbel values, tails included."""
+    normal = normal.clamp(-TAIL, TAIL)
+    return -torch.log(-torch.special.log_ndtr(normal))
+
+
 class NoiseSource(Protocol):
     """What gives the normal values behind Gumbel noise."""
 
@@ -41,9 +56,12 @@ class NoiseSource(Protocol):
     def normal(self, z: Tensor, tile: Tile) -> Tensor:
         """Values (S, B, K, h, w) of a tile; (S, B, K, 1, 1) if all share."""
 
+    def perturb(self, logits: Tensor, z: Tensor) -> Tensor:
+        """Logits with the noise added (S, B, K, H, W)."""
+
 
 def gumbel_labels(gumbel: NoiseSource, log_probs: Tensor, z: Tensor) -> Tensor:
-    """Draw label maps on a CPU.
+    """Draw label maps: the argmax of ``gumbel.perturb(log_probs, z)``.
 
     Args:
         gumbel: Source of the noise.
@@ -53,6 +71,9 @@ def gumbel_labels(gumbel: NoiseSource, log_probs: Tensor, z: Tensor) -> Tensor:
     Returns:
         Label maps (S, B, H, W) as small integers.
     """
+    if not gains_by_tiles(log_probs.device):
+        maps = (gumbel.perturb(log_probs, one)[0] for one in z[:, None])
+        return torch.stack([class_argmax(scores) for scores in maps])
     batch, classes, height, width = log_probs.shape
     labels = torch.empty(
         (len(z), batch, height, width), dtype=label_dtype(classes)

@@ -13,9 +13,9 @@ from mmengine.config import Config
 from mmseg.registry import DATASETS
 
 from mmcar.evaluation.bounds import reference_scores
+from mmcar.models.weights import load_weights
 from mmcar.utils.errors import NonFiniteError
 from mmcar.utils.files import write_json
-from mmcar.utils.weights import load_weights
 
 from .configs import data_config, relevant, test_config
 from .cost import sampling_cost

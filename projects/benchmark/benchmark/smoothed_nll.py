@@ -3,7 +3,7 @@
 from mmseg.registry import METRICS
 
 from mmcar.evaluation import CalibrationMetric
-from mmcar.sampling.kernels.class_argmax import class_counts
+from mmcar.sampling.kernels import class_counts
 
 
 @METRICS.register_module()

@@ -8,8 +8,8 @@ from torch import nn
 from mmcar.engine import Schedule
 from mmcar.engine.loops.alternating_loop import ACCURACY
 from mmcar.engine.loops.phase_optims import place_schedulers
+from mmcar.models.segmentors.finite import NonFiniteLossError
 from mmcar.utils.errors import UserError
-from mmcar.utils.finite import NonFiniteLossError
 from tests.test_engine.runs import (
     ADAM,
     PHASES,

@@ -7,8 +7,10 @@ from mmcar.models.segmentors.sample_maps import SampleMaps, possible_classes
 from mmcar.structures import to_original
 
 
-@pytest.mark.parametrize('sharpness', [0.1, 3.0, 30.0])
-@pytest.mark.parametrize('size', [(24, 20), (32, 32), (9, 11)])
+@pytest.mark.parametrize(
+    ('sharpness', 'size'),
+    [(0.1, (24, 20)), (3.0, (32, 32)), (30.0, (9, 11)), (3.0, (16, 16))],
+)
 def test_samples_are_those_of_resized_probabilities(sharpness, size):
     """Though classes that cannot win are not resized."""
     torch.manual_seed(0)
@@ -20,15 +22,12 @@ def test_samples_are_those_of_resized_probabilities(sharpness, size):
     assert all(len(ids) > 1 for ids in found)
     assert sharpness < 1 or any(2 not in ids for ids in found)
 
-    def restore(maps):
-        return to_original(maps, dict(ori_shape=size), False)
-
-    maps = SampleMaps(7)
-    maps.add_small_probs(probs[:3], restore)
-    maps.add_small_probs(probs[3:], restore)
-    maps.restore_mean(restore)
+    meta = dict(ori_shape=size)
+    maps = SampleMaps(4, 7, probs, meta, align_corners=False)
+    maps.add_probs(probs[:3])
+    maps.add_probs(probs[3:])
     fields = maps.fields(4)
-    resized = restore(probs)
+    resized = to_original(probs, meta, False)
     assert fields['pred_samples'].data.dtype == torch.uint8
     assert torch.equal(fields['pred_samples'].data.long(), resized.argmax(1))
     mean = fields['sample_probs'].data

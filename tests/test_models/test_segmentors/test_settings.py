@@ -4,12 +4,13 @@ from mmcar.models.segmentors.settings import TEST_CFG, complete_test_cfg
 
 
 def test_nothing_said_is_all_defaults():
-    assert complete_test_cfg(None) == TEST_CFG
-    assert complete_test_cfg(dict(seed=3)) == {**TEST_CFG, 'seed': 3}
+    assert complete_test_cfg(None, 2) == TEST_CFG
+    assert complete_test_cfg(dict(seed=3), 2) == {**TEST_CFG, 'seed': 3}
 
 
 def test_windows_become_pairs():
-    cfg = complete_test_cfg(dict(mode='slide', crop_size=8, stride=[4, 6]))
+    given = dict(mode='slide', crop_size=8, stride=[4, 6])
+    cfg = complete_test_cfg(given, 2)
     assert (cfg['crop_size'], cfg['stride']) == ((8, 8), (4, 6))
 
 
@@ -23,8 +24,12 @@ def test_windows_become_pairs():
         (dict(mode='slide', stride=4), 'test_cfg.crop_size=None'),
         (dict(mode='slide', crop_size=8, stride=(4, 0)), 'test_cfg.stride'),
         (dict(mode='slide', crop_size=(8, 4), stride=(8, 5)), 'leaves gaps'),
+        (dict(crop_size=8), 'of windows'),
+        (dict(support_points=8), 'support_points'),
+        (dict(max_class_area=(1.0,)), 'max_class_area'),
+        (dict(max_class_area=(1.0, -0.1)), 'max_class_area'),
     ],
 )
 def test_refuses(cfg, words):
     with pytest.raises(ValueError, match=words):
-        complete_test_cfg(cfg)
+        complete_test_cfg(cfg, 2)

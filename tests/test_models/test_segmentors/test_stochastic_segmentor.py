@@ -1,10 +1,16 @@
 """What every model that samples has from its base class."""
 
+import math
+
 import pytest
 import torch
 
+from mmcar.models.segmentors import stochastic_segmentor
+from mmcar.sampling import representative
+from mmcar.structures import floods, to_original
 from mmcar.utils.errors import UserError
-from tests.toys import toy_batch, toy_model
+from tests.test_models.test_segmentors.test_car_segmentor import with_black_box
+from tests.toys import toy_batch, toy_config, toy_model
 
 
 class TestNoise:
@@ -19,7 +25,9 @@ class TestNoise:
         noise = self.draw(samples)
         assert torch.equal(noise, self.draw(samples[::-1]).flip(1))
         assert not torch.equal(noise, self.draw(samples, (1,)))
-        samples[0].set_metainfo(dict(img_path='elsewhere/toy/0.png'))
+        samples[0].set_metainfo(dict(img_path='/elsewhere/toy/0.png'))
+        assert torch.equal(noise, self.draw(samples)), 'by where it lies'
+        samples[0].set_metainfo(dict(img_path='other/0.png'))
         assert not torch.equal(noise[:, 0], self.draw(samples)[:, 0])
         assert torch.equal(noise[:, 1], self.draw(samples)[:, 1])
         samples[0].set_metainfo(dict(sample_key='another'))
@@ -35,6 +43,22 @@ class TestNoise:
         with pytest.raises(UserError, match=r'toy/0.* and toy/1'):
             model.draw_noise(self.image[:1], samples[1:], 3, (0,))
 
+    def test_paths_that_end_alike_share_it_and_that_is_told(self, monkeypatch):
+        lines = []
+        monkeypatch.setattr(
+            stochastic_segmentor,
+            'print_log',
+            lambda line, **_: lines.append(line),
+        )
+        model, samples = toy_model(), toy_batch()['data_samples']
+        for folder, sample in zip('ab', samples, strict=True):
+            sample.set_metainfo(dict(img_path=f'/{folder}/val/0.png'))
+        for _ in range(2):
+            noise = model.draw_noise(self.image, samples, 3, (0,))
+        assert torch.equal(noise[:, 0], noise[:, 1])
+        (line,) = lines
+        assert '/a/val/0.png and /b/val/0.png' in line
+
     def test_images_without_a_name_do_not_share_it(self):
         nameless = toy_batch()['data_samples']
         for sample in nameless:
@@ -44,3 +68,229 @@ class TestNoise:
             assert not torch.equal(noise[:, 0], noise[:, 1])
             turned = self.draw(samples, image=self.image.flip(0))
             assert torch.equal(noise, turned.flip(1)), 'not by content'
+
+
+def test_predictions_have_every_field():
+    model = toy_model().eval()
+    batch = toy_batch()
+    for sample in batch['data_samples']:
+        sample.set_metainfo(dict(ori_shape=(24, 20)))
+    for sample in model.test_step(batch):
+        assert sample.pred_sem_seg.data.shape == (1, 24, 20)
+        assert sample.seg_logits.data.shape == (2, 24, 20)
+        assert sample.pred_samples.data.shape == (5, 24, 20)
+        assert sample.pred_samples.data.dtype == torch.uint8
+        total = sample.seg_logits.data.exp().sum(0)
+        torch.testing.assert_close(total, torch.ones_like(total))
+        total = sample.sample_probs.data.sum(0)
+        torch.testing.assert_close(total, torch.ones_like(total))
+
+
+def test_predictions_carry_what_the_black_box_said():
+    model = toy_model(decode_head=with_black_box()).eval()
+    for sample in model.test_step(toy_batch()):
+        probs = sample.black_box_probs.data
+        assert probs.shape == (3, 16, 16)
+        torch.testing.assert_close(probs.sum(0), torch.ones(16, 16))
+
+
+def test_predictions_do_not_depend_on_batch_order_or_chunks():
+    model = toy_model().eval()
+    batch = toy_batch()
+    reverse = {key: value[::-1] for key, value in toy_batch().items()}
+    first = model.test_step(batch)
+    model.test_cfg['samples_per_chunk'] = 2
+    second = model.test_step(reverse)[::-1]
+    for one, other in zip(first, second, strict=True):
+        torch.testing.assert_close(
+            one.sample_probs.data, other.sample_probs.data
+        )
+
+
+@pytest.mark.parametrize(
+    ('direction', 'axes'),
+    [('horizontal', (-1,)), ('vertical', (-2,)), ('diagonal', (-2, -1))],
+)
+def test_test_time_flip_is_undone(direction, axes):
+    model = toy_model().eval()
+    plain, flipped = toy_batch(), toy_batch()
+    model.decode_head.calibration = None
+    model.decode_head.calibrate = lambda image, *_: torch.stack(
+        [image[:, 0], -image[:, 0]], 1
+    ).log_softmax(1)
+    for image, sample in zip(*flipped.values(), strict=True):
+        image.copy_(image.flip(axes))
+        sample.set_metainfo(dict(flip=True, flip_direction=direction))
+    for one, other in zip(
+        model.test_step(plain), model.test_step(flipped), strict=True
+    ):
+        assert torch.equal(one.seg_logits.data, other.seg_logits.data)
+
+
+@pytest.mark.parametrize('ori_shape', [(16, 16), (24, 20), (9, 11)])
+def test_one_hot_samples_are_those_of_resized_probabilities(ori_shape):
+    head = toy_config()['decode_head']
+    head.update(
+        num_classes=5, generator=dict(type='GumbelSampler'), temperature=0.2
+    )
+    model = toy_model(decode_head=head, discriminator=None).eval()
+    batch = toy_batch(num_classes=5)
+    for sample in batch['data_samples']:
+        sample.set_metainfo(dict(ori_shape=ori_shape))
+    data = model.data_preprocessor(toy_batch(num_classes=5))
+    state = model.encode(data['inputs'], data['data_samples'])
+    z = model.draw_noise(data['inputs'], data['data_samples'], 5, (0,))
+    probs = model.sample(state, z)
+    for i, sample in enumerate(model.test_step(batch)):
+        resized = to_original(probs[:, i], sample.metainfo, False)
+        labels = sample.pred_samples.data.long()
+        assert torch.equal(labels, resized.argmax(1))
+        assert len(labels.unique()) > 2
+        torch.testing.assert_close(sample.sample_probs.data, resized.mean(0))
+
+
+def one_hot_model():
+    """A training-free model, whose label maps come in one chunk."""
+    head = toy_config()['decode_head']
+    head['generator'] = dict(type='GumbelSampler')
+    return toy_model(decode_head=head, discriminator=None).eval()
+
+
+@pytest.mark.parametrize('least', [-80.0, -200.0, -torch.inf])
+def test_log_probabilities_of_the_model_are_not_written_to(least):
+    model = one_hot_model()
+    given = torch.zeros(1, 2, 16, 16).log_softmax(1)
+    given[:, 1, :3] = least
+    before = given.clone()
+    model.decode_head.calibrate = lambda *args, **kwargs: given
+    (sample,) = model.predict(torch.zeros(1, 3, 16, 16))
+    assert torch.equal(given, before)
+    logits = sample.seg_logits.data
+    assert torch.equal(
+        logits, before[0].clamp_min(math.log(stochastic_segmentor.SMALLEST))
+    )
+    copied = logits.data_ptr() != given.data_ptr()
+    assert copied == (least < -88)
+
+
+def test_a_prediction_does_not_hold_those_of_the_batch():
+    for sample in one_hot_model().test_step(toy_batch()):
+        for key in ('seg_logits', 'pred_samples', 'sample_probs'):
+            data = sample.get(key).data
+            assert data.untyped_storage().nbytes() == data.nbytes, key
+
+
+def test_support_points_are_some_of_the_draws_that_stand_for_all():
+    model = toy_model().eval()
+    model.test_cfg.update(num_samples=20)
+    draws = model.test_step(toy_batch())
+    assert model.draws_independently
+    model.test_cfg.update(num_samples=4, support_points=20)
+    kept = model.test_step(toy_batch())
+    assert not model.draws_independently
+    for all_, few in zip(draws, kept, strict=True):
+        maps, own = all_.pred_samples.data, few.pred_samples.data
+        assert len(own) == 4
+        assert all((maps == one).all((1, 2)).any() for one in own)
+        expected = representative(maps, 4, 2)
+        assert torch.equal(own, expected)
+        assert torch.equal(all_.sample_probs.data, few.sample_probs.data)
+
+
+def test_sobol_noise_is_not_independent():
+    assert not toy_model(noise=dict(type='SobolNoise')).draws_independently
+
+
+LARGEST = (1.0, 0.4)
+
+
+def flooding_model(**test_cfg):
+    """F: foreground has .1 everywhere, and 1 in a corner."""
+    head = toy_config()['decode_head']
+    head.update(generator=dict(type='GumbelSampler'))
+    test_cfg = dict(dict(num_samples=64), **test_cfg)
+    model = toy_model(
+        decode_head=head, discriminator=None, test_cfg=test_cfg
+    ).eval()
+    probs = torch.full((16, 16), 0.1)
+    probs[:4, :4] = 1 - 1e-6
+
+    def calibrate(image, *_):
+        return (
+            torch.stack((1 - probs, probs)).log().repeat(len(image), 1, 1, 1)
+        )
+
+    model.decode_head.calibration = None
+    model.decode_head.calibrate = calibrate
+    return model
+
+
+def samples_of(model):
+    return [s.pred_samples.data for s in model.test_step(toy_batch())]
+
+
+def test_no_sample_floods_and_the_others_stay_as_they_are():
+    plain = samples_of(flooding_model())
+    kept = samples_of(flooding_model(max_class_area=LARGEST))
+    largest = torch.tensor(LARGEST).double()
+    for before, after in zip(plain, kept, strict=True):
+        flooded = floods(before, largest)
+        assert flooded.any() and not flooded.all()
+        assert not floods(after, largest).any()
+        assert torch.equal(before[~flooded], after[~flooded])
+
+
+def test_fewer_samples_are_the_first_of_more():
+    many = samples_of(flooding_model(max_class_area=LARGEST))
+    few = samples_of(flooding_model(max_class_area=LARGEST, num_samples=9))
+    for one, other in zip(few, many, strict=True):
+        assert torch.equal(one, other[:9])
+
+
+def test_samples_are_drawn_in_chunks(monkeypatch):
+    """Methods without a faster way hold probabilities of a whole chunk."""
+    whole = samples_of(flooding_model(max_class_area=LARGEST))
+    model = flooding_model(max_class_area=LARGEST, samples_per_chunk=7)
+    sizes, draw = [], model.sample_labels
+    monkeypatch.setattr(
+        model,
+        'sample_labels',
+        lambda state, z: sizes.append(len(z)) or draw(state, z),
+    )
+    for one, other in zip(whole, samples_of(model), strict=True):
+        assert torch.equal(one, other)
+    assert max(sizes) == 7
+
+
+def test_support_points_are_chosen_among_what_does_not_flood():
+    maps = samples_of(
+        flooding_model(
+            max_class_area=LARGEST, num_samples=8, support_points=64
+        )
+    )
+    largest = torch.tensor(LARGEST).double()
+    assert all(len(one) == 8 for one in maps)
+    assert not any(floods(one, largest).any() for one in maps)
+
+
+def test_what_cannot_be_helped_stays(monkeypatch):
+    """A corner that is always foreground is too much, whatever is drawn."""
+    monkeypatch.setattr(stochastic_segmentor, 'TRIES', 3)
+    maps = samples_of(flooding_model(max_class_area=(1.0, 0.01)))
+    assert all((one[:, :4, :4] == 1).all() for one in maps)
+
+
+def test_padding_does_not_count():
+    """Half of the input is padding: what is left is all foreground."""
+    batch = toy_batch()
+    inputs = torch.stack(batch['inputs']).float()
+    model = flooding_model(max_class_area=(1.0, 0.9), num_samples=4)
+    state = model.encode(inputs, batch['data_samples'])
+    z = model.draw_noise(inputs, batch['data_samples'], 4, (0,))
+    z.zero_()  # background but for the corner
+    for right, flooded in ((0, False), (12, True)):
+        for sample in batch['data_samples']:
+            padding = dict(img_padding_size=(0, right, 0, right))
+            sample.set_metainfo(padding)
+        kept = model._redraw_floods(state, z, inputs, batch['data_samples'])
+        assert torch.equal(kept, z) != flooded

@@ -14,8 +14,8 @@ from mmengine.optim import OptimWrapper
 from torch import nn
 
 from mmcar.engine import r1_penalty
+from mmcar.models.segmentors.finite import NonFiniteLossError
 from mmcar.utils.errors import UserError
-from mmcar.utils.finite import NonFiniteLossError
 from tests.test_models.test_segmentors.test_car_segmentor import with_black_box
 from tests.toys import toy_batch, toy_config, toy_model, toy_optims
 

@@ -7,7 +7,6 @@ import torch
 from torch import nn
 
 from mmcar.models import LatentUNet, RefinementUNet
-from mmcar.models.generators import refinement_unet
 from mmcar.sampling.kernels import folded_decoder
 
 
@@ -39,18 +38,24 @@ def _both(generator, inputs, monkeypatch):
     image, log_probs, z = inputs
     results = []
     for smallest in (0, 1e9):
-        monkeypatch.setattr(refinement_unet, 'MIN_FEATURES', smallest)
+        monkeypatch.setattr(folded_decoder, 'MIN_FEATURES', smallest)
         features = generator.encode(image, log_probs)
         assert (features.folded is None) == (smallest > 0)
         results.append(generator.decode(features, z))
     return results
 
 
-@pytest.mark.parametrize('cls', [RefinementUNet, LatentUNet])
-@pytest.mark.parametrize('upsample', ['deconv', 'resize'])
-@pytest.mark.parametrize('norm_cfg', [None, {'type': 'BN'}])
-@pytest.mark.parametrize('film', ['affine', 'residual'])
-@pytest.mark.parametrize('size', [(16, 24), (8, 8)])
+@pytest.mark.parametrize(
+    ('cls', 'upsample', 'norm_cfg', 'film', 'size'),
+    [  # every pair of settings
+        (RefinementUNet, 'deconv', None, 'affine', (16, 24)),
+        (RefinementUNet, 'resize', {'type': 'BN'}, 'residual', (8, 8)),
+        (LatentUNet, 'deconv', {'type': 'BN'}, 'affine', (8, 8)),
+        (LatentUNet, 'resize', None, 'residual', (16, 24)),
+        (RefinementUNet, 'deconv', {'type': 'BN'}, 'residual', (16, 24)),
+        (LatentUNet, 'resize', None, 'affine', (8, 8)),
+    ],
+)
 def test_folded_is_plain(cls, upsample, norm_cfg, film, size, monkeypatch):
     generator = _generator(
         cls, upsample=upsample, norm_cfg=norm_cfg, film=film, gumbel={}
@@ -88,7 +93,7 @@ def test_new_weights_and_statistics_are_noticed(monkeypatch):
     ids=['training', 'odd size', 'group norm'],
 )
 def test_what_does_not_fold(change, size, kwargs, monkeypatch):
-    monkeypatch.setattr(refinement_unet, 'MIN_FEATURES', 0)
+    monkeypatch.setattr(folded_decoder, 'MIN_FEATURES', 0)
     generator = _generator(**kwargs)
     change(generator)
     image, log_probs, _ = _inputs(generator, size)
@@ -97,7 +102,7 @@ def test_what_does_not_fold(change, size, kwargs, monkeypatch):
 
 
 def test_a_chunk_asks_neither_for_weights_nor_for_statistics(monkeypatch):
-    monkeypatch.setattr(refinement_unet, 'MIN_FEATURES', 0)
+    monkeypatch.setattr(folded_decoder, 'MIN_FEATURES', 0)
     generator = _generator()
     image, log_probs, z = _inputs(generator)
     with torch.no_grad():
@@ -105,13 +110,13 @@ def test_a_chunk_asks_neither_for_weights_nor_for_statistics(monkeypatch):
         whole = generator.decode(features, z)
         for name in ('_affine', 'fold'):
             monkeypatch.delattr(folded_decoder, name)
-        monkeypatch.delattr(folded_decoder.FoldedDecoder, 'blocks')
+        monkeypatch.delattr(folded_decoder.FoldedDecoder, '_fold')
         parts = [generator.decode(features, one) for one in z.split(1)]
     assert torch.equal(torch.cat(parts), whole)
 
 
 def test_folded_features_pass_gradients_to_the_weights(monkeypatch):
-    monkeypatch.setattr(refinement_unet, 'MIN_FEATURES', 0)
+    monkeypatch.setattr(folded_decoder, 'MIN_FEATURES', 0)
     generator = _generator()
     image, log_probs, z = _inputs(generator)
     with torch.no_grad():
@@ -122,7 +127,7 @@ def test_folded_features_pass_gradients_to_the_weights(monkeypatch):
 
 
 def test_gradients_pass_in_eval_mode(monkeypatch):
-    monkeypatch.setattr(refinement_unet, 'MIN_FEATURES', 0)
+    monkeypatch.setattr(folded_decoder, 'MIN_FEATURES', 0)
     generator = _generator()
     generator(*_inputs(generator)).results.square().sum().backward()
     assert generator.up[1].conv.weight.grad.abs().sum() > 0

@@ -6,7 +6,7 @@ from urllib.error import URLError
 from mmengine.runner.checkpoint import CheckpointLoader
 from torch import Tensor, nn
 
-from .errors import MissingFileError, UserError
+from ..utils.errors import MissingFileError, UserError
 
 SHOWN = 8
 

@@ -11,8 +11,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mmengine.logging import MMLogger
-
 # What the stack warns of itself, in code that no user of ours can change:
 # each is named, so that every other warning is shown.
 STACK_WARNINGS = (
@@ -39,6 +37,8 @@ _calm = False
 @contextmanager
 def quiet() -> Iterator[None]:
     """Show warnings and errors alone, without those of `STACK_WARNINGS`."""
+    from mmengine.logging import MMLogger  # it may be what is missing
+
     global _calm
     before, _calm = _calm, True
     # For messages from before a runner makes its own logger.

@@ -8,7 +8,7 @@ from mmengine.dist import all_reduce
 from mmengine.logging import MessageHub, print_log
 from torch import Tensor
 
-from .errors import NonFiniteError, UserError
+from ...utils.errors import NonFiniteError, UserError
 
 POLICIES = ('raise', 'skip')
 MAX_SKIPPED = 50  # updates in a row: then it is no accident

@@ -4,7 +4,7 @@ import pytest
 import torch
 from mmengine.logging import MessageHub
 
-from mmcar.utils.finite import (
+from mmcar.models.segmentors.finite import (
     MAX_SKIPPED,
     NonFiniteLossError,
     check_finite,

@@ -2,8 +2,8 @@ import pytest
 import torch
 from torch import nn
 
+from mmcar.models.weights import load_checkpoint, load_weights
 from mmcar.utils.errors import MissingFileError
-from mmcar.utils.weights import load_checkpoint, load_weights
 
 
 def load(weights):

@@ -5,7 +5,7 @@ import warnings
 
 from mmengine.logging import MMLogger
 
-from mmcar.utils.console import STACK_WARNINGS, is_quiet, quiet, quieten
+from mmcar.compat.console import STACK_WARNINGS, is_quiet, quiet, quieten
 
 
 def test_only_warnings_that_concern_the_user_are_shown(tmp_path, capsys):

@@ -1,0 +1,53 @@
+"""What needs no MMSegmentation works where it is not installed."""
+
+import subprocess
+import sys
+
+HIDE = """
+import sys
+HIDDEN = ('mmseg', 'mmengine', 'mmcv')
+
+class Hiding:
+    def find_spec(self, name, path=None, target=None):
+        if name.split('.')[0] in HIDDEN:
+            raise ModuleNotFoundError(f'No module named {name!r}', name=name)
+
+sys.meta_path.insert(0, Hiding())
+import importlib.util
+found = importlib.util.find_spec
+importlib.util.find_spec = (
+    lambda name, package=None: None
+    if name.split('.')[0] in HIDDEN
+    else found(name, package)
+)
+"""
+WORK = """
+import mmcar, torch
+from mmcar.evaluation import (
+    CalibrationBins, generalized_energy_distance, hungarian_matched_iou
+)
+
+assert not [name for name in sys.modules if name.split('.')[0] in HIDDEN]
+log_probs = torch.randn(1, 3, 16, 16).log_softmax(1)
+samples = mmcar.sampling.sample_labels(log_probs, 16)[:, 0]
+labels = mmcar.sampling.sample_labels(log_probs, 4, seed=1)[:, 0]
+assert 0 <= generalized_energy_distance(samples, labels, num_classes=3) < 1
+assert 0 < hungarian_matched_iou(samples, labels, num_classes=3) <= 1
+bins = CalibrationBins()
+bins.update(log_probs[0].exp(), labels)
+assert 0 <= bins.ece < 1
+flips = mmcar.structures.ClassFlips.parse([(0, 2, 0.5)])
+assert len(flips.modes(labels[0])[0]) == 2
+try:
+    import mmcar.models
+except ModuleNotFoundError as error:
+    print(error.name)
+"""
+
+
+def test_pure_parts_without_mmsegmentation():
+    result = subprocess.run(
+        [sys.executable, '-c', HIDE + WORK], capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.strip() == 'mmseg'
