@@ -219,10 +219,10 @@ class ImagePipeline:
         else:
             results = self._take_array(image.name, image.array)
         pixels = np.atleast_3d(results['img'])
-        key = results.get('sample_key')
+        by_content = results.get('sample_key') == ''
         packed = self.transform(results)
-        if key is not None:  # MMSeg's PackSegInputs drops it
-            packed['data_samples'].set_metainfo(dict(sample_key=key))
+        if by_content:  # MMSeg's PackSegInputs would leave it to the path
+            packed['data_samples'].set_metainfo(dict(sample_key=''))
         shape = tuple(packed['data_samples'].metainfo['ori_shape'][:2])
         if shape == pixels.shape[:2]:
             planes = pixels.transpose(2, 0, 1).astype(np.float32)

@@ -58,7 +58,7 @@ def test_our_own_constructors_know_what_they_refuse(monkeypatch):
     def buggy(*args, **kwargs):
         raise ValueError('not meant for users')
 
-    place = 'mmcar.models.segmentors.car_segmentor.compile_networks'
+    place = 'mmcar.models.segmentors.car_segmentor.complete'
     monkeypatch.setattr(place, buggy)
     with (
         pytest.raises(ValueError, match='not meant') as caught,

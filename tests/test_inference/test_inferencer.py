@@ -1,9 +1,11 @@
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from mmcv.transforms import Compose
 from mmengine.model import revert_sync_batchnorm
 from mmseg.registry import MODELS
 
@@ -113,6 +115,40 @@ def test_arrays_are_known_by_their_content(which, images, request):
     np.testing.assert_array_equal(results[1].samples, alone)
     np.testing.assert_array_equal(results[3].samples, alone)
     assert (results[0].samples != alone).any()
+
+
+@pytest.mark.parametrize('pack', ['PackStochasticInputs', 'PackSegInputs'])
+@pytest.mark.parametrize('kind', ['BaseSegDataset', 'MultiAnnotatorDataset'])
+def test_samples_of_a_test_set_are_those_of_the_test(tmp_path, kind, pack):
+    """As a runner gives them to the model, MMSeg's or ours; elsewhere, too."""
+    image = write_images(tmp_path / 'set/val/p1', [(16, 16)])[0]
+    cfg = own_config()
+    dataset = cfg.test_dataloader.dataset
+    dataset.update(
+        type=kind,
+        data_root=f'{tmp_path}/set',
+        data_prefix=dict(img_path='val'),
+    )
+    dataset.pipeline[-1].type = pack
+    weights = save_weights(cfg, tmp_path / 'own.pth')
+    inferencer = StochasticInferencer(cfg, weights, 'cpu')
+    result = inferencer(image, 6)[0]
+    steps = [s for s in dataset.pipeline if 'Annotations' not in s.type]
+    results = dict(img_path=image, seg_fields=[], reduce_zero_label=False)
+    if kind == 'MultiAnnotatorDataset':
+        results['sample_key'] = 'val/p1/0.png'
+    packed = Compose(steps)(results)
+    batch = {key: [value] for key, value in packed.items()}
+    inferencer.model.test_cfg['num_samples'] = 6
+    (tested,) = inferencer.model.test_step(batch)
+    assert np.array_equal(result.samples, tested.pred_samples.data)
+    moved = tmp_path / 'elsewhere'
+    shutil.copytree(tmp_path / 'set', moved / 'set')
+    dataset.data_root = f'{moved}/set'
+    other = StochasticInferencer(cfg, weights, 'cpu')
+    again = other(f'{moved}/set/val/p1/0.png', 6)[0]
+    assert np.array_equal(result.samples, again.samples)
+    assert len(np.unique(result.samples, axis=0)) > 1
 
 
 def test_a_stock_model_stays_what_it_was(stock, images):

@@ -37,7 +37,6 @@ WRONG_VALUES = [
     one('model.test_cfg.num_samples', 0),
     one('model.test_cfg.mode', 'tiles'),
     one('model.test_cfg.mode', 'slide', 'crop_size'),
-    one('model.compile', ['refiner']),
     one('model.data_preprocessor.std', [0, 0, 0]),
     one('model.data_preprocessor.std', [127.5, 127.5, -1]),
     one('model.data_preprocessor.mean', [1, 2], 'data_preprocessor'),

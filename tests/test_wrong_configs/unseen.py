@@ -42,7 +42,6 @@ MODEL = [
     one('model.test_cfg.seed', 'abc'),
     one('model.test_cfg.num_samples', [3]),
     one('model.test_cfg.samples_per_chunk', 'auto'),
-    one('model.test_cfg.compile', 'yes'),
     (
         'slide with one number in a list',
         {
