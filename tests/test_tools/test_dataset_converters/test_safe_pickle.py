@@ -4,7 +4,11 @@ import pickle
 import numpy as np
 import pytest
 
-from mmcar.datasets.converters.safe_pickle import load_plain_pickle
+from ..scripts import load_script
+
+load_plain_pickle = load_script(
+    'dataset_converters/safe_pickle.py'
+).load_plain_pickle
 
 
 class Attack:

@@ -2,8 +2,7 @@
 
 import cv2
 import numpy as np
-
-from .lidc_outlines import Nodule
+from lidc_outlines import Nodule
 
 
 def blur(image: np.ndarray, sigma: float) -> np.ndarray:
