@@ -26,6 +26,17 @@ RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}
 STRANGERS = {('models', 'evaluation'), ('models', 'datasets')}
 
 
+def imported_modules(path: Path) -> set[str]:
+    """Names of modules that a file imports absolutely, wherever it does."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add(node.module)
+    return names
+
+
 def imported_rooms(path: Path) -> set[str]:
     """Rooms that a module of the package imports, wherever it does."""
     parts = path.relative_to(PACKAGE).with_suffix('').parts
@@ -64,6 +75,22 @@ def test_rooms_import_only_rooms_above_them():
             assert RANK[other] < RANK[room], f'{path} imports {other}'
             assert (room, other) not in STRANGERS, f'{path} imports {other}'
     assert seen > 50, 'the test reads imports'
+
+
+def test_neither_package_nor_tools_import_projects():
+    root = PACKAGE.parent
+    projects = root / 'projects'
+    own = {
+        p.stem for p in projects.glob('*/*') if (p / '__init__.py').exists()
+    }
+    own = {'projects'} | own - {'tests'}
+    assert {'speed', 'benchmark'} <= own, 'the test knows projects'
+    for folder in (PACKAGE, root / 'tools'):
+        for path in folder.rglob('*.py'):
+            found = {name.split('.')[0] for name in imported_modules(path)}
+            assert not found & own, f'{path} imports {found & own}'
+    used = projects / 'benchmark' / 'benchmark' / 'configs.py'
+    assert 'projects.processor_time' in imported_modules(used)
 
 
 def test_tests_mirror_the_rooms():

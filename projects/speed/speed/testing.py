@@ -1,15 +1,13 @@
 """What a test does beside the networks: metrics of one image.
 
 GED and HM-IoU of 16 samples, calibration and mIoU; the networks' share is
-that of the sampling benchmark, where DeepLabV3 alone takes many times as long
+that of `sampling`, where DeepLabV3 alone takes many times as long
 at the large size.
 """
 
 import argparse
 
 import torch
-from benchmark_sampling import SAMPLES, inputs
-from benchmark_timing import processor_seconds
 from mmseg.registry import METRICS
 from mmseg.structures import SegDataSample
 from torch import Tensor
@@ -17,6 +15,9 @@ from torch import Tensor
 import mmcar  # noqa: F401 (registers everything)
 from mmcar.models import GumbelSampler, RefinementUNet, SegNetCalibration
 from mmcar.sampling.kernels.class_argmax import class_argmax, class_counts
+
+from .sampling import SAMPLES, inputs
+from .timing import processor_seconds
 
 METRIC_TYPES = (
     'GEDMetric',

@@ -14,8 +14,6 @@ from types import SimpleNamespace
 from unittest import mock
 
 import torch
-from benchmark_sampling import inputs
-from benchmark_timing import compare
 from torch import Tensor, nn
 
 from mmcar.models import ConvCalibration, DCGANDiscriminator, RefinementUNet
@@ -23,6 +21,9 @@ from mmcar.models.compiling import compile_networks
 from mmcar.models.generators import base
 from mmcar.models.losses.calibration import calibration_loss
 from mmcar.sampling.kernels import memory_format
+
+from .sampling import inputs
+from .timing import compare
 
 SAMPLES = 20
 RECIPE = dict(

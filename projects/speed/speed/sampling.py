@@ -16,7 +16,6 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from benchmark_timing import compare, processor_seconds
 from mmengine.config import Config
 from mmengine.registry import init_default_scope
 from mmengine.utils import get_installed_path
@@ -25,6 +24,8 @@ from torch import Tensor, nn
 
 from mmcar.models import GumbelSampler, RefinementUNet, StochasticSegmentor
 from mmcar.models.compiling import compile_decoder
+
+from .timing import compare, processor_seconds
 
 SAMPLES = 16
 BN = dict(type='BN', requires_grad=True)

@@ -10,6 +10,7 @@ two steps of D to each of D's, a small part of the whole.
 """
 
 import argparse
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,16 @@ from mmseg.registry import MODELS
 from mmseg.structures import SegDataSample
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
-from training_memory import saved_bytes
 
 from mmcar.engine.loops.schedule import Schedule
 from mmcar.models.segmentors.updating import frozen
 
-CONFIGS = Path(__file__).parents[2] / 'configs' / 'car'
+ROOT = Path(__file__).resolve().parents[3]
+CONFIGS = ROOT / 'configs' / 'car'
+sys.path.append(str(ROOT / 'tools' / 'analysis_tools'))
+
+import training_memory  # noqa: E402 (a tool, not of a package)
+
 EXPERIMENTS = {
     'LIDC, M = 20': 'car_lidc.py',
     'Cityscapes24, M = 7': 'car_deeplabv3_cityscapes24.py',
@@ -75,7 +80,10 @@ def count_step(model: Any, names: tuple[str, ...]) -> tuple[float, float]:
             others = [n for other, n in networks.items() if other != name]
             losses.clear()
             with frozen(others):
-                most = max(most, saved_bytes(partial(compute, name), known))
+                most = max(
+                    most,
+                    training_memory.saved_bytes(partial(compute, name), known),
+                )
                 sum(v for k, v in losses.items() if 'loss' in k).backward()
     return float(counter.get_total_flops()), float(most)
 

@@ -21,14 +21,15 @@ from functools import partial
 import numpy as np
 import torch
 import torch.distributed as dist
-from benchmark_sampling import inputs
-from benchmark_timing import alternate, processor_seconds
 from torch.nn.parallel import DistributedDataParallel
 
 from mmcar.cli import keep_freed_memory
 from mmcar.evaluation import generalized_energy_distance
 from mmcar.models import GumbelSampler, RefinementUNet
 from mmcar.sampling.kernels.memory_format import lay_out_weights
+
+from .sampling import inputs
+from .timing import alternate, processor_seconds
 
 BASE = dict(samples=8, side=128, classes=8)
 STEPS = dict(samples=(32, 64, 128), side=(128, 256, 512), classes=(8, 16, 32))

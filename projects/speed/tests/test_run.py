@@ -11,29 +11,42 @@ import pytest
 import torch
 from mmengine.config import Config
 
-FOLDER = Path(__file__).parents[2] / 'tools/analysis_tools'
+from .. import speed
+from ..speed import (
+    baseline,
+    costs,
+    runs,
+    sampling,
+    scaling,
+    testing,
+    timing,
+    training,
+)
+from ..speed.bars import bar_rows
+
+FOLDER = Path(__file__).parents[1]
 
 
 @pytest.fixture
-def load(monkeypatch):
-    """Import a module of the tool."""
-    monkeypatch.syspath_prepend(FOLDER)
-    return importlib.import_module
+def tool(monkeypatch):
+    """The command as a module."""
+    monkeypatch.setitem(sys.modules, 'speed', speed)
+    return importlib.import_module('projects.speed.run')
 
 
-def test_times_are_compared_in_turns(load):
+def test_times_are_compared_in_turns():
     calls = []
     versions = {
         name: lambda name=name: calls.append(name) for name in ('a', 'b')
     }
-    rows = load('benchmark_timing').compare('nothing', versions, 2)
+    rows = timing.compare('nothing', versions, 2)
     assert calls == ['a', 'b'] * 3
     assert [row['version'] for row in rows] == ['a', 'b']
     assert rows[0]['times_ours'] == 1
 
 
-def test_the_serial_network_has_the_published_size(load):
-    network = load('benchmark_sampling').SerialUNet(2)
+def test_the_serial_network_has_the_published_size():
+    network = sampling.SerialUNet(2)
     assert sum(p.numel() for p in network.parameters()) == pytest.approx(
         620_000, rel=0.05
     )
@@ -45,10 +58,10 @@ def uncompiled(monkeypatch):
     monkeypatch.setattr(torch, 'compile', lambda function: function)
 
 
-def test_sampling_has_a_row_per_version(load, uncompiled):
+def test_sampling_has_a_row_per_version(uncompiled):
     options = argparse.Namespace(repeats=1, shrink=4)
     with torch.no_grad():
-        rows = load('benchmark_sampling').run(options)
+        rows = sampling.run(options)
     assert len(rows) == 2 * 4 + 2 * 3 + 1
     assert all(row['seconds'] > 0 for row in rows)
 
@@ -58,9 +71,7 @@ def test_memory_is_bounded_by_input_and_label_maps(tmp_path):
     # counts. At a quarter of this size that of libraries decides.
     file = tmp_path / 'rows.json'
     options = ['memory', '--shrink', '2', '--json', str(file)]
-    subprocess.run(
-        [sys.executable, FOLDER / 'benchmark.py', *options], check=True
-    )
+    subprocess.run([sys.executable, FOLDER / 'run.py', *options], check=True)
     rows = json.loads(file.read_text())['tables']['memory']
     drawn, warm, steps = rows[:5], rows[5], rows[6:]
     assert [row['version'] for row in drawn].count('ours') == 2
@@ -76,18 +87,18 @@ def test_memory_is_bounded_by_input_and_label_maps(tmp_path):
     assert at_once > 2 * many  # the measure sees what it should
 
 
-def test_training_versions_make_steps(load, uncompiled):
+def test_training_versions_make_steps(uncompiled):
     options = argparse.Namespace(repeats=1, side=32)
-    rows = load('benchmark_training').run(options)
+    rows = training.run(options)
     assert [row['version'] for row in rows].count('ours') == 3
     assert len(rows) == 4 + 3 + 3 + 3 * 2
     assert [row['version'] for row in rows].count('ours, compiled') == 2
 
 
-def test_parts_of_whole_runs_add_up(load):
+def test_parts_of_whole_runs_add_up():
     options = argparse.Namespace(iters=2, images=1, shrink=4, repeats=1)
-    rows = load('benchmark_runs').run(options)
-    parts = load('benchmark_runs').PARTS
+    rows = runs.run(options)
+    parts = runs.PARTS
     assert len(rows) == 2 + 2 + 5
     assert sum(' of 128x256,' in row['case'] for row in rows) == 1
     for row in rows:
@@ -95,13 +106,12 @@ def test_parts_of_whole_runs_add_up(load):
         assert row['networks'] > 0  # the rest is a difference of noisy times
         tested = row['case'].startswith('test')
         assert (row['metrics'] > 0) == (row['writing'] > 0) == tested
-    bars = load('benchmark_bars').bar_rows(dict(runs=rows))
+    bars = bar_rows(dict(runs=rows))
     trained = [b['measured'] for b in bars if b['bar'].startswith('training')]
     assert trained == [row['rest'] for row in rows[:4]]
 
 
-def test_the_turn_with_the_median_share_is_shown(load, monkeypatch):
-    runs = load('benchmark_runs')
+def test_the_turn_with_the_median_share_is_shown(monkeypatch):
     shares = iter([0.9, 0.5, 0.8])
     rest = dict.fromkeys(runs.PARTS, 0.0)
     monkeypatch.setattr(
@@ -115,8 +125,7 @@ def test_the_turn_with_the_median_share_is_shown(load, monkeypatch):
     assert row['networks'] == 0.8
 
 
-def test_another_checkout_is_asked_for_the_same_work(load, monkeypatch):
-    baseline = load('benchmark_baseline')
+def test_another_checkout_is_asked_for_the_same_work(monkeypatch):
     monkeypatch.setattr(baseline, 'DRAWN', {'recipe': 'recipe'})
     monkeypatch.setattr(baseline, 'STEPS', {('recipe', 1, 2): 'step'})
     here = argparse.Namespace(
@@ -127,10 +136,9 @@ def test_another_checkout_is_asked_for_the_same_work(load, monkeypatch):
     assert step['ours'] > 0 and step['other'] > 0
 
 
-def test_a_checkout_that_fails_is_named(load, tmp_path):
+def test_a_checkout_that_fails_is_named(tmp_path):
     (tmp_path / 'mmcar').mkdir()
     (tmp_path / 'mmcar/__init__.py').write_text('')
-    baseline = load('benchmark_baseline')
     with (
         pytest.raises(RuntimeError, match=str(tmp_path)),
         baseline.Checkout(tmp_path) as checkout,
@@ -138,8 +146,7 @@ def test_a_checkout_that_fails_is_named(load, tmp_path):
         checkout.do('draw', 'lidc', str(tmp_path / 'x.npy'))
 
 
-def test_exponents_and_ranks_in_turns(load, monkeypatch):
-    scaling = load('benchmark_scaling')
+def test_exponents_and_ranks_in_turns(monkeypatch):
     row = scaling.row('squares', [1, 2, 4], [3.0, 12.0, 48.0])
     assert row['exponent'] == pytest.approx(2)
     asked, times = [], iter([1.0, 1.0, 9.0, 2.0, 1.0, 9.0])
@@ -156,8 +163,7 @@ def test_exponents_and_ranks_in_turns(load, monkeypatch):
     assert clock['seconds'] == [2, 4]
 
 
-def test_bars_say_what_holds_and_what_bounds_it(load):
-    bars = load('benchmark_bars')
+def test_bars_say_what_holds_and_what_bounds_it():
     tables = dict(
         sampling=[
             dict(case='LIDC', version='plain, chunks of 8', times_ours=3.0),
@@ -165,7 +171,7 @@ def test_bars_say_what_holds_and_what_bounds_it(load):
         ],
         test=[dict(case='1024x2048', part='all', seconds=1.5)],
     )
-    rows = {row['bar']: row for row in bars.bar_rows(tables)}
+    rows = {row['bar']: row for row in bar_rows(tables)}
     assert rows['LIDC 128x128: over plain sampling']['met'] == 'yes'
     compiled = rows['LIDC, compile allowed: over plain']
     assert compiled['met'] == 'no' and compiled['what bounds it']
@@ -175,8 +181,7 @@ def test_bars_say_what_holds_and_what_bounds_it(load):
     assert len(rows) == 5
 
 
-def test_bars_of_memory_leave_label_maps_out(load):
-    bars = load('benchmark_bars')
+def test_bars_of_memory_leave_label_maps_out():
     case = 'training-free 1024x2048, 19 classes, '
     sizes = dict(version='whole prediction', input_mb=100, maps_mb=30)
     step = 'step of G, 128x128, batch 1'
@@ -186,16 +191,16 @@ def test_bars_of_memory_leave_label_maps_out(load):
         dict(case=step, version='M = 4, chunks of 4', peak_mb=50),
         dict(case=step, version='M = 20, chunks of 4', peak_mb=55),
     ]
-    rows = bars.bar_rows(dict(memory=memory))
+    rows = bar_rows(dict(memory=memory))
     assert [row['measured'] for row in rows] == pytest.approx(
         [140, 1.1, 1.5, 1.1]
     )
     assert [row['met'] for row in rows] == ['yes', 'yes', 'no', 'yes']
 
 
-def test_test_has_a_row_per_metric(load):
+def test_test_has_a_row_per_metric():
     options = argparse.Namespace(repeats=1, shrink=8)
-    rows = load('benchmark_test').run(options)
+    rows = testing.run(options)
     for case in {row['case'] for row in rows}:
         own = {r['part']: r['seconds'] for r in rows if r['case'] == case}
         own.pop('F and G, for comparison', None)
@@ -204,8 +209,7 @@ def test_test_has_a_row_per_metric(load):
         assert len(own) == 4
 
 
-def test_costs_are_those_of_the_layers(load):
-    costs = load('benchmark_costs')
+def test_costs_are_those_of_the_layers():
     path = costs.CONFIGS / 'car_lidc.py'
     rows, config = costs.phase_rows('LIDC', path), Config.fromfile(path)
     one, four = rows[0], rows[1]
@@ -214,7 +218,7 @@ def test_costs_are_those_of_the_layers(load):
     assert one['activations_gb'] == pytest.approx(4 * four['activations_gb'])
     assert one['sent_mb'] == 0
     # A batch of one image keeps its share; weights are no activations.
-    sizes = load('training_memory').measure(config, 32, 20)
+    sizes = costs.training_memory.measure(config, 32, 20)
     for row, name in ((one, 'calibration'), (rows[3], 'generator')):
         expected = pytest.approx(sizes[name] / 1024, rel=0.05)
         assert row['activations_gb'] == expected
@@ -233,16 +237,15 @@ def test_costs_are_those_of_the_layers(load):
 
 @pytest.mark.parametrize('images', [True, False])
 def test_the_page_and_the_file_hold_all_rows(
-    load, monkeypatch, tmp_path, images
+    tool, monkeypatch, tmp_path, images
 ):
-    tool = load('benchmark')
     monkeypatch.chdir(tmp_path)
     if images:
         (tmp_path / 'data/lidc_shapes').mkdir(parents=True)
     rows = [dict(case='c', version='v', seconds=0.12345, times_ours=1.0)]
     monkeypatch.setattr(tool, 'run_apart', lambda name, args: rows)
     page, file = tmp_path / 'page.md', tmp_path / 'rows.json'
-    arguments = ['benchmark.py', 'all', '--out', str(page)]
+    arguments = ['run.py', 'all', '--out', str(page)]
     monkeypatch.setattr('sys.argv', [*arguments, '--json', str(file)])
     threads = torch.get_num_threads()
     tool.main()
@@ -264,16 +267,16 @@ def test_the_page_and_the_file_hold_all_rows(
     ('command', 'kept'),
     [('sampling', True), ('training', True), ('memory', False)],
 )
-def test_times_are_those_of_the_tools(load, monkeypatch, command, kept):
+def test_times_are_those_of_the_tools(tool, monkeypatch, command, kept):
     """Which keep freed memory: without, pages are zeroed again and again."""
-    tool, calls = load('benchmark'), []
+    calls = []
     monkeypatch.setattr(
         tool, 'keep_freed_memory', lambda: calls.append('keep')
     )
     monkeypatch.setattr(
         tool.SUBCOMMANDS[command], 'run', lambda args: calls.append('run')
     )
-    monkeypatch.setattr('sys.argv', ['benchmark.py', command])
+    monkeypatch.setattr('sys.argv', ['run.py', command])
     threads = torch.get_num_threads()
     tool.main()
     torch.set_num_threads(threads)

@@ -1,25 +1,16 @@
-"""The baselines that the benchmark compares with compute the same scores."""
+"""The baselines that it is compared with compute the same scores."""
 
 import argparse
-import importlib
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
 
-FILE = Path(__file__).parents[2] / 'tools/analysis_tools/benchmark_metrics.py'
+from ..speed import metrics
 
 
-@pytest.fixture
-def benchmark(monkeypatch):
-    """The tool as a module that its own processes can import, too."""
-    monkeypatch.syspath_prepend(FILE.parent)
-    return importlib.import_module(FILE.stem)
-
-
-def test_all_versions_agree(benchmark):
-    for make, _, versions in benchmark.CASES.values():
+def test_all_versions_agree():
+    for make, _, versions in metrics.CASES.values():
         samples, labels = make(3)
         small = samples[..., ::8, ::8], labels[..., ::8, ::8]
         values = {
@@ -31,13 +22,13 @@ def test_all_versions_agree(benchmark):
             assert value == pytest.approx(values['ours'][0], abs=1e-9)
 
 
-def test_a_loop_stops_at_its_limit(benchmark):
+def test_a_loop_stops_at_its_limit():
     maps = torch.zeros(2, 8, 8, dtype=torch.uint8)
-    value, share = benchmark.loop_sklearn(maps, maps, 0.0)
+    value, share = metrics.loop_sklearn(maps, maps, 0.0)
     assert value != value and share < 1
 
 
-def test_versions_take_turns(benchmark, monkeypatch):
+def test_versions_take_turns(monkeypatch):
     asked, seconds = [], iter([1.0, 9.0, 3.0, 4.0, 2.0, 5.0])
 
     class Here:
@@ -61,18 +52,18 @@ def test_versions_take_turns(benchmark, monkeypatch):
         return row | dict(seconds=next(seconds), share_of_pairs=1.0)
 
     cases = dict(c=(None, 1, dict(ours=None, loop=None)))
-    monkeypatch.setattr(benchmark, 'CASES', cases)
-    monkeypatch.setattr(benchmark, 'ProcessPoolExecutor', Here)
-    monkeypatch.setattr(benchmark, 'measure', measure)
-    rows = benchmark.run(argparse.Namespace(loop_seconds=1, repeats=3))
+    monkeypatch.setattr(metrics, 'CASES', cases)
+    monkeypatch.setattr(metrics, 'ProcessPoolExecutor', Here)
+    monkeypatch.setattr(metrics, 'measure', measure)
+    rows = metrics.run(argparse.Namespace(loop_seconds=1, repeats=3))
     assert asked == ['ours', 'loop'] * 3
     assert [row['seconds'] for row in rows] == [2.0, 5.0]
     assert rows[1]['times_ours'] == 2.5
 
 
 @pytest.mark.slow
-def test_ratios(benchmark):
-    rows = benchmark.run(argparse.Namespace(loop_seconds=10, repeats=1))
+def test_ratios():
+    rows = metrics.run(argparse.Namespace(loop_seconds=10, repeats=1))
     ratio = {(r['case'][:9], r['version']): r['times_ours'] for r in rows}
     assert ratio['LIDC 128x', 'loop (jaccard_score)'] > 1000  # 100 samples
     assert ratio['LIDC 128x', 'broadcast'] > 20

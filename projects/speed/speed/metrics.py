@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from benchmark_timing import forget_peak, resident
 from torch import Tensor
 
 from mmcar.datasets import Cityscapes24Dataset
@@ -27,6 +26,8 @@ from mmcar.evaluation import (
     generalized_energy_distance,
 )
 from mmcar.structures import class_flips_of
+
+from .timing import forget_peak, resident
 
 MEASURED = ('seconds', 'peak_mb', 'share_of_pairs')
 FLIPS = class_flips_of(Cityscapes24Dataset.METAINFO)

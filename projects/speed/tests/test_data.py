@@ -5,8 +5,10 @@ import pytest
 from mmcv.transforms import BaseTransform
 from mmseg.registry import TRANSFORMS
 
-from .project import loader, write_config
-from .scripts import load_script
+from mmcar.utils.errors import UserError
+from tests.test_tools.project import loader, write_config
+
+from ..speed import data
 
 
 class Sleep(BaseTransform):
@@ -20,15 +22,14 @@ class Sleep(BaseTransform):
 @pytest.mark.parametrize('slow', [False, True])
 def test_waiting_is_seen(tmp_path, slow):
     TRANSFORMS.register_module(name='Sleep', module=Sleep, force=True)
-    data = loader(tmp_path / 'data', 'train')
+    loading = loader(tmp_path / 'data', 'train')
     if slow:
-        data['dataset']['pipeline'].insert(0, {'type': 'Sleep'})
-    config = write_config(tmp_path, train_dataloader=data)
-    tool = load_script('analysis_tools/benchmark_data.py')
+        loading['dataset']['pipeline'].insert(0, {'type': 'Sleep'})
+    config = write_config(tmp_path, train_dataloader=loading)
     args = argparse.Namespace(
         config=str(config), iters=3, warmup=1, cfg_options=None
     )
-    rows = tool.run(args)
+    rows = data.run(args)
     assert [row['phase'] for row in rows] == [
         'calibration',
         'generator + discriminator',
@@ -39,3 +40,9 @@ def test_waiting_is_seen(tmp_path, slow):
         waited = share * row['seconds per iteration']
         # Two images per batch, read by the training process itself.
         assert (waited > 0.2) == slow
+
+
+def test_a_missing_config_is_named():
+    args = argparse.Namespace(config='nowhere/mine.py', cfg_options=None)
+    with pytest.raises(UserError, match=r'no config.* nowhere/mine\.py'):
+        data.run(args)

@@ -1,4 +1,4 @@
-"""One checkout of the code, asked for work by ``benchmark.py baseline``.
+"""One checkout of the code, asked for work by ``run.py baseline``.
 
 Uses nothing but what every checkout has: model configs, the registry,
 ``test_step`` and ``train_step``, and how the tools free memory. Reads one job
@@ -25,7 +25,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 import mmcar
 from mmcar.cli import keep_freed_memory
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 CLASSES_24 = {
     'decode_head.num_classes': 24,
     'decode_head.generator.noise_size': 32,

@@ -19,8 +19,6 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from benchmark_data import shorten
-from benchmark_worker import CLASSES_24, batch
 from mmengine.config import Config
 from mmengine.evaluator import Evaluator
 from mmengine.hooks import Hook
@@ -33,7 +31,10 @@ from mmcar.models import CARSegmentor
 from mmcar.models.segmentors.sample_maps import SampleMaps
 from mmcar.utils.background import BackgroundWriter
 
-CONFIGS = Path(__file__).parents[2] / 'configs'
+from .data import shorten
+from .worker import CLASSES_24, batch
+
+CONFIGS = Path(__file__).parents[3] / 'configs'
 METRICS = ('GEDMetric', 'HMIoUMetric', 'CalibrationMetric', 'FiniteIoUMetric')
 HOOKS = {'--out': 'SaveSamplesHook', '--show-dir': 'DrawSamplesHook'}
 WARMUP = 2

@@ -1,9 +1,9 @@
 """Time parts of mmcar against plain versions of them, in one run.
 
-Each subcommand is a module beside this file with ``add_arguments(parser)``
+Each subcommand is a module of ``speed/`` with ``add_arguments(parser)``
 and ``run(args) -> list[dict]``, the rows of its table. ``all`` runs every one
 in a process of its own, loading by the quickstart's images, and writes
-docs/benchmarks.md, with what is expected of the figures and whether it holds.
+README.md, with what is expected of the figures and whether it holds.
 What it cannot run, for want of a checkout or of images, it leaves out and says
 so.
 """
@@ -15,37 +15,39 @@ import sys
 import tempfile
 from pathlib import Path
 
-import benchmark_baseline
-import benchmark_costs
-import benchmark_data
-import benchmark_memory
-import benchmark_metrics
-import benchmark_runs
-import benchmark_sampling
-import benchmark_scaling
-import benchmark_test
-import benchmark_training
 import torch
-from benchmark_bars import bar_rows
-from benchmark_timing import machine
 from mmengine.config import Config
 
 from mmcar.cli import keep_freed_memory
 from mmcar.utils.commit import current_commit
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file, write_json
+from speed import (
+    baseline,
+    costs,
+    data,
+    memory,
+    metrics,
+    runs,
+    sampling,
+    scaling,
+    testing,
+    training,
+)
+from speed.bars import bar_rows
+from speed.timing import machine
 
 SUBCOMMANDS = {
-    'baseline': benchmark_baseline,
-    'costs': benchmark_costs,
-    'data': benchmark_data,
-    'memory': benchmark_memory,
-    'metrics': benchmark_metrics,
-    'runs': benchmark_runs,
-    'sampling': benchmark_sampling,
-    'scaling': benchmark_scaling,
-    'test': benchmark_test,
-    'training': benchmark_training,
+    'baseline': baseline,
+    'costs': costs,
+    'data': data,
+    'memory': memory,
+    'metrics': metrics,
+    'runs': runs,
+    'sampling': sampling,
+    'scaling': scaling,
+    'test': testing,
+    'training': training,
 }
 REPEATED = (
     'baseline',
@@ -58,8 +60,8 @@ REPEATED = (
 )
 UNTIMED = ('all', 'costs', 'memory')
 """Commands in which no time is taken by this process or its forks."""
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / 'docs/benchmarks.md'
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = Path(__file__).with_name('README.md')
 QUICKSTART = ROOT / 'configs/quickstart/car_lidc-shapes.py'
 
 
@@ -84,7 +86,7 @@ def page(
     """The page of all tables and bars, and what figures depend on."""
     known = ', '.join(f'{key} {value}' for key, value in facts.items())
     parts = [
-        '# Benchmarks\n\nWritten by `tools/analysis_tools/benchmark.py all`. '
+        '# Speed\n\nWritten by `python projects/speed/run.py all`. '
         'Seconds are processor seconds, medians of turns in which all '
         'versions take part; `times_ours` is the ratio to ours in the same '
         'run. Versions that are not ours are plain implementations of our '
@@ -187,4 +189,4 @@ if __name__ == '__main__':
     try:
         main()  # not by run_tool, which changes how all commands free memory
     except UserError as error:
-        sys.exit(f'benchmark.py: error: {error}')
+        sys.exit(f'run.py: error: {error}')

@@ -17,12 +17,13 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 import torch
-from benchmark_sampling import SAMPLES, GivenProbabilities, inputs
-from benchmark_timing import forget_peak, free_at_once, resident
-from benchmark_worker import MODELS_OF, ROOT, build, trainer
 from mmengine.registry import init_default_scope
 
 from mmcar.models import GumbelSampler
+
+from .sampling import SAMPLES, GivenProbabilities, inputs
+from .timing import forget_peak, free_at_once, resident
+from .worker import MODELS_OF, ROOT, build, trainer
 
 CLASSES = 19
 CHUNK = 4

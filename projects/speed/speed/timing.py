@@ -92,7 +92,7 @@ def machine() -> dict[str, str | int]:
         threads=torch.get_num_threads(),
         python=platform.python_version(),
         **{package.__name__: package.__version__ for package in PACKAGES},
-        commit=current_commit(Path(__file__).parents[2]) or 'not known',
+        commit=current_commit(Path(__file__).parents[3]) or 'not known',
         date=date.today().isoformat(),
     )
 

@@ -21,7 +21,7 @@ from types import TracebackType
 import numpy as np
 
 HERE = Path(__file__).resolve()
-ROOT = HERE.parents[2]
+ROOT = HERE.parents[3]
 DRAWN = {
     'lidc': 'RefinementUNet, 128x128, 2 classes',
     'cityscapes24': 'RefinementUNet, 256x512, 24 classes',
@@ -41,7 +41,7 @@ class Checkout:
     """
 
     def __init__(self, root: Path) -> None:
-        command = [sys.executable, HERE.parent / 'benchmark_worker.py', root]
+        command = [sys.executable, HERE.parent / 'worker.py', root]
         self.process = subprocess.Popen(
             [str(part) for part in command],
             stdin=subprocess.PIPE,
@@ -54,7 +54,7 @@ class Checkout:
         self.root = root
 
     def do(self, *job: object) -> float:
-        """Have a job done; see the methods of `benchmark_worker.Worker`."""
+        """Have a job done; see the methods of `worker.Worker`."""
         assert self.process.stdin and self.process.stdout
         try:
             self.process.stdin.write(json.dumps(job) + '\n')
