@@ -24,8 +24,10 @@ import os
 import re
 import tarfile
 import zipfile
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -44,13 +46,14 @@ from mmcar.utils.files import write_file
 from mmcar.utils.progress import track
 
 LAYOUT = re.compile(
-    r'(?:^|/)(LIDC-IDRI-\d{4}/nodule-\d+)/(images|mask-[0-3])/(slice-\d+)\.png'
+    r'(?:^|/)(LIDC-IDRI-\d{4}/nodule-\d+)/(images|mask-[0-3])/(slice-\d+)\.png\Z'
 )
 KINDS = ('images', 'mask-0', 'mask-1', 'mask-2', 'mask-3')
 SPLITS = 7 * ['train'] + ['val'] + 2 * ['test']
 CHOICE = {True: 'choose_train.txt', False: 'choose_val.txt'}
 MAX_BYTES = 2**20  # of a file; those of 128x128 pixels have up to 17 kB
 MAX_SIDE = 512  # pixels of a whole CT slice
+BROKEN = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError)
 
 
 class Source(NamedTuple):
@@ -119,11 +122,7 @@ def list_zip(archive: zipfile.ZipFile) -> Iterator[Source]:
 
 
 def list_source(source: Path) -> Iterator[Source]:
-    """All files of a folder or archive.
-
-    Raises:
-        UserError: It is neither, or broken.
-    """
+    """All files of a folder or archive; an error if it is neither."""
     if source.is_dir():
         yield from list_folder(source)
     elif not source.is_file():
@@ -132,14 +131,22 @@ def list_source(source: Path) -> Iterator[Source]:
         with zipfile.ZipFile(source) as archive:
             yield from list_zip(archive)
     else:
-        try:
-            with tarfile.open(source) as archive:
-                yield from list_tar(archive)
-        except (tarfile.TarError, EOFError, OSError) as error:
-            raise UserError(
-                f'{source}: not a complete tar or zip archive ({error}); '
-                'download it again'
-            ) from error
+        with tarfile.open(source) as archive:
+            yield from list_tar(archive)
+
+
+@contextmanager
+def whole(source: Path) -> Iterator[None]:
+    """Let all that goes wrong while an archive is read name the archive."""
+    try:
+        yield
+    except (*BROKEN, OSError) as error:
+        if source.is_dir():
+            raise
+        raise UserError(
+            f'{source}: not a complete tar or zip archive ({error}); '
+            'download it again'
+        ) from error
 
 
 def read_slices(source: Path) -> dict[str, dict[str, bytes]]:
@@ -158,19 +165,20 @@ def read_slices(source: Path) -> dict[str, dict[str, bytes]]:
     """
     slices: dict[str, dict[str, bytes]] = defaultdict(dict)
     bad = []
-    for name, size, read in list_source(source):
-        match = LAYOUT.search(name)
-        if match is None or match.end() != len(name):
-            continue
-        nodule, kind, number = match.groups()
-        files = slices[f'{nodule}/{number}']
-        if size is None:
-            bad.append(f'{name}: a link or device; expected a file')
-        elif size > MAX_BYTES:
-            bad.append(f'{name}: {size} bytes; expected at most {MAX_BYTES}')
-        elif kind in files:
-            bad.append(f'{name}: the second of that slice; expected one')
-        files[kind] = b'' if size is None or size > MAX_BYTES else read()
+    with whole(source):
+        for name, size, read in list_source(source):
+            match = LAYOUT.search(name)
+            if match is None:
+                continue
+            nodule, kind, number = match.groups()
+            files = slices[f'{nodule}/{number}']
+            if size is None:
+                bad.append(f'{name}: a link or device; expected a file')
+            elif size > MAX_BYTES:
+                bad.append(f'{name}: {size} bytes; at most {MAX_BYTES}')
+            elif kind in files:
+                bad.append(f'{name}: the second of that slice; expected one')
+            files[kind] = b'' if size is None or size > MAX_BYTES else read()
     for name, files in slices.items():
         if lacking := [kind for kind in KINDS if kind not in files]:
             bad.append(f'{name}: without {", ".join(lacking)}')

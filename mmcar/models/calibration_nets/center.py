@@ -1,4 +1,4 @@
-"""A net that looks at the centre of an image, where the nodule is."""
+"""F on the centre of an image."""
 
 import math
 from typing import Any
@@ -6,17 +6,19 @@ from typing import Any
 from mmseg.registry import MODELS
 from torch import Tensor
 
-from mmcar.models.calibration_nets import MMSegCalibration
-from mmcar.utils.errors import UserError
+from ...utils.checks import at_least
+from ...utils.errors import UserError
+from .mmseg_net import MMSegCalibration
 
 
 @MODELS.register_module()
 class CenterCalibration(MMSegCalibration):
     """F sees the central part of the image; around it lies background.
 
-    Crops of LIDC are centred on the nodule: 99.7 % of what readers mark lies
-    in the central quarter, and a net that sees nothing else trains five times
-    as fast. What it predicts is a map of the whole image, scored as such.
+    Where images are centred on what is sought, as crops of LIDC are (99.7 %
+    of what readers mark lies in the central quarter), a net that sees nothing
+    else trains several times as fast. What it predicts is a map of the whole
+    image, and is scored as such.
 
     Args:
         num_classes: Number of classes, K; class 0 is the background.
@@ -39,6 +41,7 @@ class CenterCalibration(MMSegCalibration):
                 f'calibration.outside={outside}: expected a probability '
                 f'below 1 / {num_classes}'
             )
+        at_least(1, crop_size=crop_size)
         self.crop_size = crop_size
         self.background = -math.log(outside) + math.log1p(
             (1 - num_classes) * outside
