@@ -52,8 +52,8 @@ synthetic-cityscapes: setup  ## The Cityscapes experiment on drawn streets (an h
 test: setup  ## Run the tests, with coverage
 	@$(RUN) $(PYTEST) $(COVERAGE)
 
-test-all: $(VENV)/.mmcar-notebook  ## Run the slow tests and the fault suites too
-	@$(RUN) $(PYTEST) -m 'not gpu and not browser'
+test-all: $(VENV)/.mmcar-notebook  ## Run slow tests, fault suites and projects too
+	@$(RUN) $(PYTEST) -m 'not gpu and not browser' tests projects
 
 test-gpu: setup  ## Run the tests of GPUs, where there are any
 	@$(RUN) -m pytest -m gpu

@@ -36,11 +36,18 @@ def extra_files() -> list[Path]:
 
 
 def redirection(file: Path) -> str:
-    """Return a script or config that stands for one of the repository."""
+    """Return a script or config that stands for one of the repository.
+
+    A script finds its siblings in the repository, where it would if started
+    there.
+    """
     if file.parts[0] == 'configs':
         return f'_base_ = {str(ROOT / file)!r}\n'
-    path = str(ROOT / file)
-    return f"import runpy\nrunpy.run_path({path!r}, run_name='__main__')\n"
+    path, folder = str(ROOT / file), str((ROOT / file).parent)
+    return (
+        f'import runpy\nimport sys\n\nsys.path[0] = {folder!r}\n'
+        f"runpy.run_path({path!r}, run_name='__main__')\n"
+    )
 
 
 class BuildWithExtras(build_py):

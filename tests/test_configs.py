@@ -22,8 +22,7 @@ from mmcar.models import StochasticSegmentor
 from tests.test_tools.project import ROOT
 from tests.toys import toy_batch
 
-FOLDERS = [ROOT / 'configs', *ROOT.glob('projects/*/configs')]
-FILES = sorted(path for folder in FOLDERS for path in folder.rglob('*.py'))
+FILES = sorted((ROOT / 'configs').rglob('*.py'))
 BASES = [path for path in FILES if '_base_' in path.parts]
 CONFIGS = [str(path.relative_to(ROOT)) for path in FILES if path not in BASES]
 
@@ -38,13 +37,16 @@ def test_there_are_configs():
     names = {Path(config).name for config in CONFIGS}
     assert 'car_deeplabv3_cityscapes24.py' in names
     assert 'car_lidc-shapes.py' in names
-    assert 'perfect-flips.py' in names
 
 
 def test_bases_know_of_no_work_dir():
+    check_bases(BASES)
+
+
+def check_bases(bases: Sequence[Path]) -> None:
     """What others build on must not depend on files of one machine."""
-    assert BASES
-    for path in BASES:
+    assert bases
+    for path in bases:
         assert 'work_dirs' not in path.read_text(), path
 
 
@@ -83,8 +85,13 @@ def tiny_batch(model: torch.nn.Module, class_flips: Sequence = ()) -> dict:
 @pytest.mark.parametrize('path', CONFIGS)
 def test_builds(path, monkeypatch):
     monkeypatch.chdir(ROOT)
+    check_config(path)
+
+
+def check_config(path: str) -> None:
+    """Build all that a config names, and let the model make its steps."""
     cfg = Config.fromfile(path)
-    assert cfg.custom_imports.imports == ['mmcar']
+    assert cfg.custom_imports.imports[0] == 'mmcar'
     model = build_model(cfg)
     for split in ('train', 'val', 'test'):
         loader = cfg.get(f'{split}_dataloader')

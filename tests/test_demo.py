@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from mmcar.datasets.converters.simulated_nodules import simulate_nodule
 from tests.test_tools.project import ROOT, run
+from tests.test_tools.scripts import load_script
 
 DEMO = ROOT / 'demo'
 IMAGES = sorted((DEMO / 'images' / 'test').glob('*.png'))
@@ -35,7 +35,8 @@ def test_the_model_is_small_and_holds_weights_alone():
 def test_images_and_readers_are_simulated(path):
     """They are what the documented command makes, to a rounding."""
     rng = np.random.default_rng([0, int(path.stem[:5])])
-    image, masks, kind = simulate_nodule(rng, 96)
+    tool = load_script('dataset_converters/simulated_nodules.py')
+    image, masks, kind = tool.simulate_nodule(rng, 96)
     assert path.stem.endswith(kind)
     shipped = cv2.imread(str(path), cv2.IMREAD_UNCHANGED).astype(int)
     assert np.abs(shipped - image).max() <= 1

@@ -49,10 +49,6 @@ def imported_by(files: Iterable[Path]) -> set[str]:
     return set().union(*map(third_party_imports, files))
 
 
-def benchmarks() -> set[Path]:
-    return set((ROOT / 'tools').rglob('benchmark*.py'))
-
-
 class TestRequirements:
     def missing(self, imports: set[str], allowed: set[str]) -> list[str]:
         owners = packages_distributions()
@@ -64,14 +60,10 @@ class TestRequirements:
 
     def test_imports_are_declared(self):
         files = {*ROOT.glob('mmcar/**/*.py'), *ROOT.glob('tools/**/*.py')}
-        imports = imported_by(files - benchmarks())
+        imports = imported_by(files)
         assert {'torch', 'cv2', 'rich'} <= imports
         allowed = declared('runtime') | declared('deploy')
         assert self.missing(imports, allowed) == []
-
-    def test_benchmarks_may_use_what_tests_use(self):
-        allowed = declared('runtime') | declared('tests')
-        assert self.missing(imported_by(benchmarks()), allowed) == []
 
     def test_nothing_undeclared_passes(self):
         assert self.missing({'pytest'}, declared('runtime')) == ['pytest']

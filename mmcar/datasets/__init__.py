@@ -18,6 +18,7 @@ from .transforms import (
     ResizeOriginal,
     WindowIntensity,
 )
+from .writer import MultiAnnotatorWriter
 
 __all__ = [
     'CamVidFlipsDataset',
@@ -30,6 +31,7 @@ __all__ = [
     'LoadCheckedImage',
     'LoadMultiAnnotations',
     'MultiAnnotatorDataset',
+    'MultiAnnotatorWriter',
     'NormalizePercentiles',
     'PackStochasticInputs',
     'PadAll',

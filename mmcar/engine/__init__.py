@@ -5,8 +5,6 @@ from .distributed import NetworkwiseDistributedDataParallel, unwrap_model
 from .hooks import (
     NetworkEMAHook,
     PhaseTimerHook,
-    ProcessorBudgetHook,
-    ProcessorTimeHook,
     ProgressHook,
     R1Hook,
     SafeCheckpointHook,
@@ -22,8 +20,6 @@ __all__ = [
     'NetworkOptimWrapperConstructor',
     'NetworkwiseDistributedDataParallel',
     'PhaseTimerHook',
-    'ProcessorBudgetHook',
-    'ProcessorTimeHook',
     'ProgressHook',
     'R1Hook',
     'ResumableSampler',

@@ -19,7 +19,7 @@ import numpy as np
 from benchmark.simulated_kidney import simulate_kidney
 
 from mmcar.cli import run_tool
-from mmcar.datasets.converters.writing import MultiAnnotatorWriter
+from mmcar.datasets import MultiAnnotatorWriter
 from mmcar.utils.errors import MissingFileError
 
 

@@ -1,6 +1,5 @@
 """Every tool names a config file that is not there."""
 
-import argparse
 import sys
 
 import pytest
@@ -32,9 +31,3 @@ def test_tools(tool, monkeypatch, tmp_path):
     monkeypatch.setattr(sys, 'argv', [tool, 'nowhere/mine.py', *TOOLS[tool]])
     with pytest.raises(UserError, match=SENTENCE):
         load_script(tool).main()
-
-
-def test_the_benchmark_of_data():
-    args = argparse.Namespace(config='nowhere/mine.py', cfg_options=None)
-    with pytest.raises(UserError, match=SENTENCE):
-        load_script('analysis_tools/benchmark_data.py').run(args)

@@ -18,9 +18,9 @@ from collections import Counter
 from pathlib import Path
 
 import cv2
+from writing import claim_folder
 
 from mmcar.cli import add_console_arguments, run_tool
-from mmcar.datasets.converters.writing import claim_folder
 from mmcar.datasets.image_files import read_image, write_png
 from mmcar.datasets.label_files import read_label
 from mmcar.utils.errors import UserError

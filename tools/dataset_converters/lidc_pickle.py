@@ -17,18 +17,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+from lidc_outlines import open_database, patients_of_series
+from safe_pickle import load_plain_pickle
+from writing import CountingWriter, claim_folder, split_patients
 
 from mmcar.cli import add_console_arguments, run_tool
-from mmcar.datasets.converters.lidc_outlines import (
-    open_database,
-    patients_of_series,
-)
-from mmcar.datasets.converters.safe_pickle import load_plain_pickle
-from mmcar.datasets.converters.writing import (
-    MultiAnnotatorWriter,
-    claim_folder,
-    split_patients,
-)
 from mmcar.utils.errors import UserError
 from mmcar.utils.progress import track
 
@@ -128,7 +121,7 @@ def convert(args: argparse.Namespace) -> str:
         'split': ':'.join(map(str, args.split)),
     }
     claim_folder(args.out_dir, {**settings, 'patients': len(splits)})
-    writer = MultiAnnotatorWriter(args.out_dir)
+    writer = CountingWriter(args.out_dir)
     samples = list(zip(patients, entries, strict=True))
     for n, (patient, (image, masks, _)) in enumerate(track(samples, 'Slices')):
         split, stem = splits[patient], f'{patient}_{n:05d}'

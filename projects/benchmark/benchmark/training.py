@@ -14,9 +14,10 @@ import torch
 from mmengine.config import Config
 from mmengine.logging import MessageHub
 
-from mmcar.engine import ProcessorBudgetHook, find_resumable_checkpoint
+from mmcar.engine import find_resumable_checkpoint
 from mmcar.utils.errors import NonFiniteError
 from mmcar.utils.files import write_file, write_json
+from projects.processor_time import ProcessorBudgetHook
 
 from .configs import relevant, train_config
 from .plans import Plan

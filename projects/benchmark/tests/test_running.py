@@ -10,7 +10,7 @@ import pytest
 import torch
 from mmengine.registry import init_default_scope
 
-from mmcar.datasets.converters.writing import MultiAnnotatorWriter
+from mmcar.datasets import MultiAnnotatorWriter
 from mmcar.engine import NetworkEMAHook
 from tests.test_tools.project import ROOT
 

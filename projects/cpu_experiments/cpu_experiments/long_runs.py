@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mmcar.engine.hooks.processor_time_hook import MINUTES
 from mmcar.report.training_curves import find_logs, read_curves
+from projects.processor_time import MINUTES
 
 from .running import Experiments, config_path
 from .suite import AUTHORS, BOUNDS, CAMVID, LIDC, PAPER, RECIPE, Row

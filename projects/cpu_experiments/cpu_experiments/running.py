@@ -25,6 +25,7 @@ from .versions import (
     recorded,
 )
 
+ROOT = Path(__file__).resolve().parents[3]  # has what projects share
 CONFIGS = Path('projects/cpu_experiments/configs')
 BLACK_BOX = 'black_box'
 ENDED = 'trained.json'  # of a training that is finished
@@ -251,7 +252,8 @@ def run_tool(
         command += ['--cfg-options', *options]
     print(f'{time.strftime("%H:%M:%S")}  {" ".join(command[1:])}')
     log = folder / 'output.log'
-    environment = {**os.environ, 'OMP_NUM_THREADS': '1'}
+    paths = os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')])
+    environment = os.environ | {'OMP_NUM_THREADS': '1', 'PYTHONPATH': paths}
     with open(log, 'a') as file:
         process = subprocess.Popen(
             command,

@@ -5,6 +5,7 @@ long_iters = 30000
 long_interval = 250  # of scores and checkpoints
 in_process = dict(num_workers=0, persistent_workers=False)
 processor_time = dict(type='ProcessorTimeHook')
+hook_imports = dict(imports=['mmcar', 'projects.processor_time'])
 # Every eighth validation slice of the LIDC shapes, every second CamVid image.
 some_slices = dict(dataset=dict(indices=list(range(0, 2240, 8))))
 some_scenes = dict(dataset=dict(indices=list(range(0, 101, 2))))

@@ -8,5 +8,6 @@ train_cfg = dict(
     val_begin=1,
     val_interval=_base_.long_interval,
 )
+custom_imports = _base_.hook_imports
 custom_hooks = [*_base_.custom_hooks, _base_.processor_time]
 default_hooks = dict(checkpoint=dict(interval=_base_.long_interval))

@@ -4,5 +4,6 @@ train_dataloader = _base_.in_process
 val_dataloader = dict(_base_.in_process, **_base_.some_slices)
 val_evaluator = _base_.sample_metrics
 train_cfg = dict(val_begin=1, val_interval=_base_.long_interval)
+custom_imports = _base_.hook_imports
 custom_hooks = [*_base_.custom_hooks, _base_.processor_time]
 default_hooks = dict(checkpoint=dict(interval=_base_.long_interval))

@@ -1,1 +1,0 @@
-"""What the dataset converters of ``tools/`` are made of."""

@@ -1,0 +1,6 @@
+# F on all training patients, until its curve is flat; its samples need no
+# training of their own.
+_base_ = './_base_/f_center64.py'
+train_cfg = dict(
+    phases=[dict(iters=20000, train=['calibration'])], val_interval=4000
+)

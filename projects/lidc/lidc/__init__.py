@@ -1,0 +1,1 @@
+"""Real CT: what the configs of this project add to the package."""

@@ -1,0 +1,1 @@
+"""How fast parts of mmcar are, against plain versions of them."""

@@ -1,0 +1,94 @@
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from mmcar.utils.errors import UserError
+from tests.test_datasets.samples import write
+
+from ..scripts import load_script
+
+tool = load_script('dataset_converters/cityscapes24.py')
+KNOWN_IDS = {7: 0, 8: 1, 11: 2, 12: 3, 13: 4, 17: 5, 19: 6, 20: 7, 21: 8}
+KNOWN_IDS |= {22: 9, 23: 10, 24: 11, 25: 12, 26: 13, 27: 14, 28: 15}
+KNOWN_IDS |= {31: 16, 32: 17, 33: 18}
+ULM = 'ulm/ulm_000000_000019'
+
+
+def write_cityscapes(root: Path) -> np.ndarray:
+    """Both splits: an image of noise, a row of each label id from 3 to 34."""
+    image = np.random.default_rng(0).integers(0, 256, (64, 128, 3), np.uint8)
+    label = np.repeat(np.arange(32, dtype=np.uint8) + 3, 2)
+    label = np.tile(label[:, None], (1, 128))
+    for split in ('train', 'val'):
+        write(root / f'leftImg8bit/{split}/{ULM}_leftImg8bit.png', image)
+        write(root / f'gtFine/{split}/{ULM}_gtFine_labelIds.png', label)
+    return image
+
+
+@pytest.mark.parametrize('in_place', [False, True])
+def test_cityscapes_at_full_size_and_small(tmp_path, capsys, in_place):
+    root = tmp_path / 'raw'
+    out = root if in_place else tmp_path / 'out'
+    image = write_cityscapes(root)
+    for _ in range(2):
+        tool.main([str(root), str(out), '--height', '32'])
+        assert 'val: 1 images' in capsys.readouterr().out
+    expected = [KNOWN_IDS.get(i, 255) for i in range(3, 35)]
+    name = f'gtFine/val/{ULM}_gtFine_labelTrainIds.png'
+    for folder, shape in ((out, (64, 128)), (out / '32x64', (32, 64))):
+        label = cv2.imread(str(folder / name), cv2.IMREAD_UNCHANGED)
+        assert label.shape == shape
+        assert label[:: shape[0] // 32, 0].tolist() == expected
+    name = f'leftImg8bit/val/{ULM}_leftImg8bit.png'
+    assert (cv2.imread(str(out / name)) == image).all()  # what B sees
+    small = cv2.imread(str(out / '32x64' / name)).astype(float)
+    means = image.reshape(32, 2, 64, 2, 3).mean((1, 3))
+    assert np.abs(small - means).max() <= 0.5
+
+
+def test_cityscapes_that_is_not_there(tmp_path, capsys):
+    root, out = tmp_path / 'raw', tmp_path / 'out'
+    write_cityscapes(root)
+    with pytest.raises(UserError, match='unpack'):
+        tool.main([str(tmp_path / 'none'), str(out)])
+    with pytest.raises(SystemExit):
+        tool.main([str(root), str(out), '--splits', 'val', 'val'])
+    assert 'expected each split once' in capsys.readouterr().err
+    write_cityscapes(out)  # other images where the links should be
+    with pytest.raises(UserError, match='black box would see other images'):
+        tool.main([str(root), str(out)])
+    narrow = tmp_path / 'narrow'
+    square = np.zeros((8, 8), np.uint8)
+    write(narrow / 'leftImg8bit/val/ulm/u_leftImg8bit.png', square)
+    write(narrow / 'gtFine/val/ulm/u_gtFine_labelIds.png', square)
+    with pytest.raises(UserError, match='8x8 pixels; expected an image twice'):
+        tool.main([str(narrow), str(tmp_path / 'x'), '--splits', 'val'])
+
+
+@pytest.mark.parametrize(
+    ('broken', 'value', 'message'),
+    [
+        (
+            'leftImg8bit/val/ulm/u_leftImg8bit.png',
+            b'\x89PNG',
+            'not a readable',
+        ),
+        ('gtFine/val/ulm/u_gtFine_labelIds.png', None, 'no such file'),
+        ('gtFine/val/ulm/u_gtFine_labelIds.png', b'', 'not a readable'),
+    ],
+)
+def test_broken_cityscapes_is_named(tmp_path, broken, value, message):
+    root = tmp_path / 'raw'
+    zeros = np.zeros((8, 16), np.uint8)
+    write(root / 'leftImg8bit/val/ulm/u_leftImg8bit.png', zeros)
+    write(root / 'gtFine/val/ulm/u_gtFine_labelIds.png', zeros)
+    if value is None:
+        (root / broken).unlink()
+    else:
+        (root / broken).write_bytes(value)
+    with pytest.raises((ValueError, FileNotFoundError), match=message) as e:
+        tool.main([str(root), str(tmp_path / 'out'), '--splits', 'val'])
+    assert broken in str(e.value)
+    assert not list((tmp_path / 'out').rglob('*.png'))

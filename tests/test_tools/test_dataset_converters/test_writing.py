@@ -1,0 +1,62 @@
+import json
+
+import numpy as np
+import pytest
+
+from mmcar.utils.errors import UserError
+
+from ..scripts import load_script
+
+writing = load_script('dataset_converters/writing.py')
+
+
+def test_patients_are_dealt_out_evenly():
+    splits = writing.split_patients([f'p{i}' for i in range(200)], 3)
+    assert [
+        list(splits.values()).count(s) for s in ('train', 'val', 'test')
+    ] == [
+        140,
+        30,
+        30,
+    ]
+    assert len(set(list(splits.values())[:20])) == 3
+    assert splits != writing.split_patients(list(splits), 4)
+
+
+def test_other_shares():
+    names = [f'p{i}' for i in range(40)]
+    splits = list(writing.split_patients(names, 0, (60, 20, 20)).values())
+    counts = [splits.count(s) for s in ('train', 'val', 'test')]
+    assert counts == [24, 8, 8]
+    assert set(splits[:20]) == {'train', 'val', 'test'}
+    for wrong in ((60, 20, 15), (62, 20, 18), (80, 20), (100, 0, 0)):
+        with pytest.raises(UserError, match='add up to 100'):
+            writing.split_patients(names, 0, wrong)
+
+
+def test_pairwise_iou_by_hand():
+    masks = np.zeros((3, 2, 2), np.uint8)
+    masks[0, 0] = 1
+    masks[1, 0, 0] = 1
+    assert writing.pairwise_iou(masks) == pytest.approx((0.5 + 0 + 0) / 3)
+    assert writing.pairwise_iou(masks * 0) == 1
+
+
+def test_a_folder_keeps_to_its_settings(tmp_path):
+    def noted():
+        return json.loads((tmp_path / 'settings.json').read_text())
+
+    writing.claim_folder(
+        tmp_path, {'seed': 0, 'patients': 5}, grows='patients'
+    )
+    writing.claim_folder(
+        tmp_path, {'seed': 0, 'patients': 9}, grows='patients'
+    )
+    assert noted()['patients'] == 5  # until all of them are written
+    for other in ({'seed': 1, 'patients': 9}, {'seed': 0, 'patients': 4}):
+        with pytest.raises(UserError, match='choose another folder'):
+            writing.claim_folder(tmp_path, other, grows='patients')
+    with pytest.raises(UserError, match='choose another folder'):
+        writing.claim_folder(tmp_path, {'seed': 0, 'patients': 9})
+    writing.write_settings(tmp_path, {'seed': 0, 'patients': 9})
+    writing.claim_folder(tmp_path, {'seed': 0, 'patients': 9})
