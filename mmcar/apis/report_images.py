@@ -13,13 +13,14 @@ from mmseg.registry import DATASETS
 from mmseg.structures import SegDataSample
 from torch.utils.data import DataLoader, Dataset
 
+from ..datasets.image_files import input_image
 from ..evaluation.metrics.fields import labels_of
 from ..evaluation.survey import Survey
 from ..inference.image_inputs import LoadedImage
 from ..inference.inferencer import Unreadable
 from ..inference.results import InferenceResult
 from ..report import SampleRow
-from ..report.hooks import input_image, prediction_row
+from ..report.hooks import prediction_row
 from ..report.page import ExploredImage, pack_image
 from ..structures import sample_key
 from ..utils.errors import UserError

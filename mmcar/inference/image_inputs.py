@@ -13,11 +13,14 @@ import torch
 from mmcv.transforms import Compose
 from mmengine.config import Config
 
-from ..datasets.image_files import IMAGE_SUFFIXES, refuse_deep
+from ..datasets.image_files import (
+    IMAGE_SUFFIXES,
+    input_image,
+    refuse_deep,
+)
 from ..datasets.listing import list_files, natural_key
 from ..datasets.transforms.intensity import RAW_DTYPE
 from ..engine.data_roots import data_roots, names_images
-from ..report.hooks import input_image
 from ..structures import sample_key, sample_key_below
 from ..utils.errors import MissingFileError, UserError
 from .model_loading import tested_dataset

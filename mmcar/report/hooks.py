@@ -5,13 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-import mmcv
-import numpy as np
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from mmseg.registry import HOOKS
 from mmseg.structures import SegDataSample
 
+from ..datasets.image_files import input_image
 from ..structures import KeyOwners, sample_key
 from ..utils.background import BackgroundWriter
 from ..utils.errors import UserError
@@ -44,29 +43,6 @@ def refuse_shared_names(runner: Runner) -> None:
     for i in range(len(dataset)):
         info = dataset.get_data_info(i)
         owners.claim(output_name(info), info['img_path'])
-
-
-def input_image(inputs: object, shape: tuple[int, int]) -> np.ndarray:
-    """Show what the model was given as an RGB image.
-
-    Args:
-        inputs: Image (C, h, w) before normalisation, BGR if C = 3, or a list
-            of its augmented versions.
-        shape: Size (H, W) of the predictions.
-
-    Returns:
-        RGB (H, W, 3) uint8.
-    """
-    if isinstance(inputs, list | tuple):
-        inputs = inputs[0]
-    image = inputs.detach().cpu().numpy().astype(np.float32)
-    image = image[::-1] if len(image) == 3 else image[[0, 0, 0]]
-    if image.min() < 0 or image.max() <= 1 or image.max() > 255:
-        # Not in the range of 8-bit images: show all there is.
-        low, high = image.min(), image.max()
-        image = 255 * (image - low) / max(high - low, 1e-6)
-    image = image.transpose(1, 2, 0).clip(0, 255).astype(np.uint8)
-    return mmcv.imresize(np.ascontiguousarray(image), shape[::-1])
 
 
 def prediction_row(inputs: object, sample: SegDataSample) -> SampleRow:

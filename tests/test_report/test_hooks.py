@@ -10,8 +10,9 @@ from mmseg.registry import HOOKS
 from mmseg.structures import SegDataSample
 from PIL import Image
 
+from mmcar.datasets.image_files import input_image
 from mmcar.report import hooks
-from mmcar.report.hooks import input_image, output_name
+from mmcar.report.hooks import output_name
 from mmcar.utils.errors import UserError
 
 

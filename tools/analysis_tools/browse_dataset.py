@@ -19,8 +19,7 @@ from mmengine.registry import init_default_scope
 from mmseg.registry import DATASETS
 
 from mmcar.cli import add_console_arguments, read_config, run_tool
-from mmcar.datasets.image_files import write_png
-from mmcar.report.hooks import input_image
+from mmcar.datasets.image_files import input_image, write_png
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file
 from mmcar.utils.progress import track
