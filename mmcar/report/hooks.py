@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from mmseg.registry import HOOKS
@@ -17,6 +19,7 @@ from ..utils.errors import UserError
 from ..utils.files import inside
 from .files import encode_figure, encode_labels
 from .sample_grid import SampleRow, dataset_palette, draw_sample_grid
+from .windows import need_screen, show_picture
 
 Files = dict[str, Callable[[], bytes]]
 """What makes each file's content, by its name below a folder."""
@@ -150,6 +153,36 @@ class DrawSamplesHook(PredictionHook):
             return encode_figure(figure)
 
         return {f'{output_name(sample)}.png': draw}
+
+
+@HOOKS.register_module()
+class ShowSamplesHook(Hook):
+    """Shows a figure of every test image in a window.
+
+    Args:
+        wait_time: Seconds of each; 0 waits for the space key.
+    """
+
+    def __init__(self, wait_time: float = 2.0) -> None:
+        need_screen('write figures to files: --show-dir.')
+        self.wait_time = wait_time
+
+    def after_test_iter(
+        self,
+        runner: Runner,
+        batch_idx: int,
+        data_batch: dict | None = None,
+        outputs: Sequence[SegDataSample] | None = None,
+    ) -> None:
+        """Show the images of a batch."""
+        metainfo = runner.test_loop.dataloader.dataset.metainfo
+        for inputs, sample in zip(data_batch['inputs'], outputs, strict=True):
+            row = prediction_row(inputs, sample)
+            palette = dataset_palette(metainfo, len(row.probs))
+            canvas = FigureCanvasAgg(draw_sample_grid([row], palette=palette))
+            canvas.draw()
+            picture = np.asarray(canvas.buffer_rgba())[..., :3]
+            show_picture(picture, str(output_name(sample)), self.wait_time)
 
 
 @HOOKS.register_module()
