@@ -85,9 +85,12 @@ def discriminator_losses(
     if fake is None:
         with torch.no_grad():
             log_probs = _fixed_log_probs(model, batch)
-            noise = _noise(model, batch, 1)
-            output = model.decode_head.generator(batch.image, log_probs, noise)
-            fake = output.results[0]
+            generator = model.decode_head.generator
+            # Ranks of one sample alone would say nothing about G.
+            joint = generator.joint_samples
+            number = model.train_cfg['num_samples'] if joint else 1
+            noise = _noise(model, batch, number)
+            fake = generator(batch.image, log_probs, noise).results[0]
     maps = torch.cat([batch.real, fake.to(batch.real.dtype)])
     both = model.discriminator(batch.image, maps, batch.mask)
     logits = both.float().chunk(2)  # of real and of fake maps

@@ -135,11 +135,11 @@ class CARSegmentor(StochasticSegmentor):
         if chunked and not self.decode_head.generator.independent_samples:
             raise UserError(
                 'model.train_cfg.samples_per_chunk='
-                f'{self.train_cfg["samples_per_chunk"]}: batch norm in the '
-                'generator would see each chunk as a batch of its own, which '
+                f'{self.train_cfg["samples_per_chunk"]}: batch norm or ranks '
+                'in the generator would see each chunk as all there is, which '
                 'changes the gradients. Set generator.norm_cfg to None or to '
                 "dict(type='GN', num_groups=8), or leave samples_per_chunk "
-                'out.'
+                'out; with ranks, leave it out.'
             )
 
     def networks(self) -> dict[str, nn.Module]:
@@ -187,6 +187,11 @@ class CARSegmentor(StochasticSegmentor):
     def sample_labels(self, state: CARState, z: Tensor) -> Tensor:
         """Draw label maps (s, B, H, W)."""
         return self.decode_head.generator.sample_labels(state.features, z)
+
+    @property
+    def joint_samples(self) -> bool:
+        """Whether G's samples depend on each other."""
+        return self.decode_head.generator.joint_samples
 
     @property
     def one_hot(self) -> bool:

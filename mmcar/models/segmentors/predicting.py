@@ -17,6 +17,7 @@ from ...sampling.kernels.class_argmax import (
     row_blocks,
 )
 from ...structures import is_resized, is_unchanged, to_original
+from ...utils.errors import UserError
 from .redrawing import redraw_floods
 from .sample_maps import SampleMaps, is_whole
 
@@ -63,6 +64,12 @@ def attach_predictions(
     z = model.draw_noise(inputs, data_samples, drawn_number, (cfg['seed'],))
     outputs = list(data_samples or (SegDataSample() for _ in inputs))
     if cfg['max_class_area'] is not None:
+        if model.joint_samples:
+            raise UserError(
+                f'model.test_cfg.max_class_area={cfg["max_class_area"]}: '
+                'samples with exact margins cannot be drawn again one by one; '
+                'expected None. A floor of the sampler prevents floods.'
+            )
         at_once = samples_at_once(model, inputs, len(z))
         z = redraw_floods(model, state, z, inputs, outputs, at_once)
     drawn = draw_samples(model, state, z, inputs, outputs)
@@ -165,6 +172,8 @@ def cache_bytes() -> int:
 
 def samples_at_once(model: Any, inputs: Tensor, num_samples: int) -> int:
     """Samples to draw at once, as the config says or as fit the cache."""
+    if model.joint_samples:
+        return num_samples
     return model.test_cfg['samples_per_chunk'] or automatic_chunk(
         model, inputs, num_samples
     )

@@ -148,13 +148,22 @@ class StochasticSegmentor(BaseSegmentor):
         return False
 
     @property
+    def joint_samples(self) -> bool:
+        """Whether a sample depends on the others of its image.
+
+        Such a model draws all samples at once, whatever the chunks.
+        """
+        return False
+
+    @property
     def draws_independently(self) -> bool:
         """Whether samples of an image are independent of each other.
 
         Figures of others do not compare with the literature.
         """
         independent = isinstance(self.noise, NormalNoise)
-        return independent and self.test_cfg['support_points'] is None
+        all_kept = self.test_cfg['support_points'] is None
+        return independent and all_kept and not self.joint_samples
 
     def extra_predictions(self, state: Any) -> dict[str, Tensor]:
         """More maps (B, C, H, W) for the data samples, by field."""
