@@ -15,6 +15,7 @@ many on average over v.
 Shapes: S samples, B images, K classes.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -40,10 +41,8 @@ class Decision(NamedTuple):
         rest: Ids of the latter.
         drawn: Samples for which it is one of both (S, B, H, W), bool.
         chosen: Those of them for which it is the former.
-        margin: Score above the threshold between chosen and others, zero
+        margin: Score above the threshold between chosen and others, infinite
             where all or none are chosen (S, B, H, W).
-        open: Where some are chosen, and others not (B, H, W).
-        any: Where any are chosen (B, H, W).
     """
 
     first: list[int]
@@ -51,8 +50,6 @@ class Decision(NamedTuple):
     drawn: Tensor
     chosen: Tensor
     margin: Tensor
-    open: Tensor
-    any: Tensor
 
 
 class Margins:
@@ -111,11 +108,7 @@ class Margins:
         """
         factors: list[Tensor | float] = [1.0] * scores.shape[2]
         for step in self._decisions(scores, log_probs, noise):
-            share = torch.where(
-                step.open,
-                torch.sigmoid(step.margin / temperature),
-                step.any.to(scores.dtype),
-            )
+            share = torch.sigmoid(step.margin / temperature)
             for i in step.first:
                 factors[i] = factors[i] * share
             for i in step.rest:
@@ -187,10 +180,10 @@ def _decide(
     number = torch.stack([counts[i] for i in first]).sum(0)  # (B, H, W)
     place = torch.arange(len(odds), device=odds.device).view(-1, 1, 1, 1)
     chosen = torch.zeros_like(drawn).scatter_(0, index, place < number)
-    some = number > 0
-    open_ = some & (number < drawn.sum(0))
     last = (number - 1).clamp_min(0)[None]  # of those that are chosen
     both = torch.cat((last, (last + 1).clamp_max(len(odds) - 1)))
-    threshold = ranked.gather(0, both).mean(0)
-    margin = torch.where(open_, odds - threshold.where(open_, 0.0), 0.0)
-    return Decision(first, rest, drawn, chosen, margin, open_, some)
+    undecided = (number > 0) & (number < drawn.sum(0))
+    threshold = ranked.gather(0, both).mean(0).where(undecided, 0.0)
+    certain = torch.where(number > 0, math.inf, -math.inf)
+    margin = (odds - threshold).where(undecided, certain)
+    return Decision(first, rest, drawn, chosen, margin)

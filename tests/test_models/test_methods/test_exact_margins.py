@@ -7,6 +7,7 @@ import torch
 from mmengine.runner.checkpoint import load_state_dict
 from mmseg.registry import MODELS
 
+from mmcar.inference.onnx_export import export_onnx
 from mmcar.utils.errors import UserError
 from tests.toys import toy_batch
 
@@ -83,12 +84,14 @@ def test_weights_of_the_model_alone_fit():
                 assert torch.equal(value, expected)
 
 
-def test_what_cannot_hold_is_refused():
+def test_what_cannot_hold_is_refused(tmp_path):
     model = build('exact_margins')
     model.test_cfg.update(max_class_area=[1.0, 0.5])
     with pytest.raises(UserError, match='max_class_area'):
         model.test_step(toy_batch())
     ranked = PEERS['ranked_car']
+    with pytest.raises(UserError, match='ONNX'):
+        export_onnx(build('ranked_car'), tmp_path / 'model.onnx', (16, 16))
     with pytest.raises(UserError, match='samples_per_chunk'):
         MODELS.build(dict(ranked, train_cfg=dict(samples_per_chunk=2)))
     dropout = dict(PEERS['mc_dropout'], decode_head=ranked['decode_head'])
