@@ -29,7 +29,8 @@ class ExactMargins(WrappedSegmentor):
     Args:
         model: Config of the model, any that samples.
         groups: See :class:`Margins`.
-        kwargs: Arguments of :class:`WrappedSegmentor`.
+        kwargs: Arguments of :class:`WrappedSegmentor`; ``noise`` is that of
+            the model by default.
     """
 
     def __init__(
@@ -39,6 +40,8 @@ class ExactMargins(WrappedSegmentor):
         **kwargs: Any,
     ) -> None:
         super().__init__(model, **kwargs)
+        if kwargs.get('noise') is None:
+            self.noise = self.model.noise
         self.margins = Margins(self.num_classes, groups)
         self.register_load_state_dict_pre_hook(_take_weights_of_model)
 

@@ -69,6 +69,16 @@ def test_the_models_samples_are_kept_where_margins_allow_it():
     assert torch.equal(wrapper.sample_labels(state, z), own)
 
 
+def test_noise_is_the_models():
+    sobol = dict(type='SobolNoise')
+    cfg = dict(PEERS['ssn'], noise=sobol, diagonal=False)
+    own = MODELS.build(dict(type='ExactMargins', model=cfg)).noise
+    assert type(own).__name__ == 'SobolNoise'
+    normal = dict(type='NormalNoise')
+    other = dict(type='ExactMargins', model=cfg, noise=normal)
+    assert type(MODELS.build(other).noise).__name__ == 'NormalNoise'
+
+
 def test_weights_of_the_model_alone_fit():
     torch.manual_seed(1)
     alone = MODELS.build(PEERS['ssn'])
