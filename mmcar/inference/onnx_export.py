@@ -164,6 +164,11 @@ def export_onnx(
             "model.test_cfg.mode='slide': an ONNX graph sees whole images; "
             "set model.test_cfg.mode='whole'."
         )
+    if model.joint_samples:
+        raise UserError(
+            'exact margins: ranks are those among all samples, whose number '
+            'an ONNX graph would fix. Export the model or generator inside.'
+        )
     sampler = OnnxSampler(model)
     image = torch.rand(2, channels, *size) * 255
     noise = torch.randn(3, 2, *model.noise_shape(size))

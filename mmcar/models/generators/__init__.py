@@ -6,6 +6,7 @@ from .baselines import ArgmaxSampler, IndependentPixelSampler
 from .gumbel_sampler import GumbelSampler
 from .latent_unet import LatentUNet
 from .learnt_field_sampler import LearntFieldSampler
+from .ranked_generator import RankedGenerator
 from .refinement_unet import RefinementUNet
 from .region_sampler import RegionSampler
 from .tuned_sampler import TunedSampler
@@ -20,6 +21,7 @@ __all__ = [
     'IndependentPixelSampler',
     'LatentUNet',
     'LearntFieldSampler',
+    'RankedGenerator',
     'RefinementUNet',
     'RegionSampler',
     'TunedSampler',

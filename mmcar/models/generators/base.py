@@ -56,9 +56,12 @@ class BaseGenerator(BaseModule):
     Attributes:
         needs_calibration: Whether samples depend on F. Else F does not run
             while G is trained, unless a loss needs it.
+        joint_samples: Whether a sample depends on the others that are drawn
+            with it.
     """
 
     needs_calibration = True
+    joint_samples = False
 
     def __init__(
         self,

@@ -1,6 +1,8 @@
 """Other methods that sample, for comparison and for use."""
 
 from .deep_ensemble import DeepEnsemble
+from .exact_margins import ExactMargins
+from .flow_ssn import FlowSSN
 from .mc_dropout import MCDropout
 from .prob_unet import ProbabilisticUNet
 from .ssn import StochasticSegmentationNetwork
@@ -8,6 +10,8 @@ from .tta import TTASegmentor
 
 __all__ = [
     'DeepEnsemble',
+    'ExactMargins',
+    'FlowSSN',
     'MCDropout',
     'ProbabilisticUNet',
     'StochasticSegmentationNetwork',

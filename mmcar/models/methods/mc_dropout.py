@@ -105,6 +105,13 @@ class MCDropout(CARSegmentor):
         net = self.decode_head.calibration
         if net is None:
             raise UserError('MCDropout needs decode_head.calibration.')
+        if self.joint_samples:
+            raise UserError(
+                'decode_head.generator draws all samples from one F, but in '
+                'MCDropout every sample has a pass of its own: expected '
+                "another generator, or model=dict(type='ExactMargins', "
+                "model=dict(type='MCDropout', ...))."
+            )
         if not 0 < dropout < 1:
             raise UserError(f'dropout={dropout!r}: expected 0 < dropout < 1')
         for name in dropout_after:

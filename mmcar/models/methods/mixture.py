@@ -46,6 +46,11 @@ class MixtureSegmentor(StochasticSegmentor):
         """Whether the parts' samples are one-hot."""
         return self.typical.one_hot
 
+    @property
+    def joint_samples(self) -> bool:
+        """Whether the samples of a part depend on each other."""
+        return self.typical.joint_samples
+
     def log_probs(self, state: Sequence[Part]) -> Tensor:
         """Log of the parts' mean probabilities (B, K, H, W)."""
         total: Any = 0.0

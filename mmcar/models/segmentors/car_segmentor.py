@@ -144,11 +144,11 @@ class CARSegmentor(StochasticSegmentor):
         if chunked and not self.decode_head.generator.independent_samples:
             raise UserError(
                 'model.train_cfg.samples_per_chunk='
-                f'{self.train_cfg["samples_per_chunk"]}: batch norm in the '
-                'generator would see each chunk as a batch of its own, which '
+                f'{self.train_cfg["samples_per_chunk"]}: batch norm or ranks '
+                'in the generator would see each chunk as all there is, which '
                 'changes the gradients. Set generator.norm_cfg to None or to '
                 "dict(type='GN', num_groups=8), or leave samples_per_chunk "
-                'out.'
+                'out; with ranks, leave it out.'
             )
 
     def networks(self) -> dict[str, nn.Module]:
@@ -186,6 +186,11 @@ class CARSegmentor(StochasticSegmentor):
     def sample_labels(self, state: CARState, z: Tensor) -> Tensor:
         """Draw label maps (s, B, H, W)."""
         return self.decode_head.generator.sample_labels(state.features, z)
+
+    @property
+    def joint_samples(self) -> bool:
+        """Whether G's samples depend on each other."""
+        return self.decode_head.generator.joint_samples
 
     @property
     def one_hot(self) -> bool:
@@ -271,11 +276,15 @@ class CARSegmentor(StochasticSegmentor):
         """The drawn label against one fake per image."""
         fake = batch.fake
         if fake is None:
+            generator = self.decode_head.generator
+            # Ranks of one sample alone would say nothing about G.
+            joint = generator.joint_samples
+            number = self.train_cfg['num_samples'] if joint else 1
             with torch.no_grad():
-                fake = self.decode_head.generator(
+                fake = generator(
                     batch.image,
                     self._fixed_log_probs(batch),
-                    self._train_noise(batch, 1),
+                    self._train_noise(batch, number),
                 ).results[0]
         maps = torch.cat([batch.real, fake.to(batch.real.dtype)])
         both = self.discriminator(batch.image, maps, batch.mask)

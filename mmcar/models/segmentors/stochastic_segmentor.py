@@ -146,13 +146,22 @@ class StochasticSegmentor(BaseSegmentor):
         return False
 
     @property
+    def joint_samples(self) -> bool:
+        """Whether a sample depends on the others of its image.
+
+        Such a model draws all samples at once, whatever the chunks.
+        """
+        return False
+
+    @property
     def draws_independently(self) -> bool:
         """Whether samples of an image are independent of each other.
 
         Figures of others do not compare with the literature.
         """
         independent = isinstance(self.noise, NormalNoise)
-        return independent and self.test_cfg['support_points'] is None
+        all_kept = self.test_cfg['support_points'] is None
+        return independent and all_kept and not self.joint_samples
 
     def extra_predictions(self, state: Any) -> dict[str, Tensor]:
         """More maps (B, C, H, W) for the data samples, by field."""
@@ -253,6 +262,13 @@ class StochasticSegmentor(BaseSegmentor):
         z = self.draw_noise(inputs, data_samples, number, (cfg['seed'],))
         outputs = list(data_samples or (SegDataSample() for _ in inputs))
         if cfg['max_class_area'] is not None:
+            if self.joint_samples:
+                raise UserError(
+                    f'model.test_cfg.max_class_area={cfg["max_class_area"]}: '
+                    'samples with exact margins cannot be drawn again one by '
+                    'one; expected None. A floor of the sampler prevents '
+                    'floods.'
+                )
             z = self._redraw_floods(state, z, inputs, outputs)
         drawn = self._draw_samples(state, z, inputs, outputs)
         log_probs = self.log_probs(state)
@@ -294,7 +310,7 @@ class StochasticSegmentor(BaseSegmentor):
             )
             for sample in data_samples
         ]
-        for chunk in z.split(self._chunk_size(inputs, len(z))):
+        for chunk in z.split(self.chunk_size(inputs, len(z))):
             draw = self.sample_labels if self.one_hot else self.sample
             maps = draw(state, chunk)
             for i, own in enumerate(drawn):
@@ -303,12 +319,14 @@ class StochasticSegmentor(BaseSegmentor):
             del maps  # not to be held while the next chunk is drawn
         return drawn
 
-    def _chunk_size(self, inputs: Tensor, num_samples: int) -> int:
+    def chunk_size(self, inputs: Tensor, num_samples: int) -> int:
         """Samples to draw at once, as the config says or as fit the cache.
 
         Label maps alone need no chunks. Probabilities of a chunk should stay
         in the cache of a CPU, and within a small part of a GPU's memory.
         """
+        if self.joint_samples:
+            return num_samples
         if self.test_cfg['samples_per_chunk']:
             return self.test_cfg['samples_per_chunk']
         if self.one_hot:
@@ -333,7 +351,7 @@ class StochasticSegmentor(BaseSegmentor):
         the first of more.
         """
         largest = torch.tensor(self.test_cfg['max_class_area']).double()
-        size = self._chunk_size(inputs, len(z))
+        size = self.chunk_size(inputs, len(z))
 
         def flood(noise: Tensor) -> Tensor:
             """Which samples flood (s, B), a chunk of label maps at a time."""

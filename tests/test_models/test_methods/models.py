@@ -84,6 +84,36 @@ PEERS = dict(
         test_cfg=SHARED['test_cfg'],
     ),
 )
+FLOW = dict(
+    type='ConvCalibration',
+    in_channels=5,
+    channels=4,
+    num_blocks=2,
+    dropout=0.0,
+    norm_cfg=None,
+)
+PEERS.update(
+    flow_ssn=dict(type='FlowSSN', model=TRAINING_FREE, net=FLOW, steps=3),
+    flow_on_ssn=dict(type='FlowSSN', model=PEERS['ssn'], net=FLOW, steps=3),
+    exact_margins=dict(type='ExactMargins', model=PEERS['ssn']),
+    ranked_car=toy_config(
+        decode_head=dict(
+            TRAINING_FREE['decode_head'],
+            generator=dict(
+                type='RankedGenerator',
+                generator=dict(
+                    type='RefinementUNet',
+                    noise_size=3,
+                    base_channels=4,
+                    depth=2,
+                ),
+            ),
+        ),
+        discriminator=None,
+        loss_samples=[dict(type='EnergyLoss')],
+        test_cfg=SHARED['test_cfg'],
+    ),
+)
 PEERS = copy.deepcopy(PEERS)
 NETWORKS = dict(
     ssn=['net'],
@@ -91,4 +121,8 @@ NETWORKS = dict(
     mc_dropout=['calibration'],
     deep_ensemble=['calibration_0', 'calibration_1'],
     views=['calibration'],
+    flow_ssn=['calibration', 'flow'],
+    flow_on_ssn=['net', 'flow'],
+    exact_margins=['net'],
+    ranked_car=['calibration', 'generator'],
 )

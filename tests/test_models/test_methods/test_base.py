@@ -55,6 +55,9 @@ def build(name, **changes):
     if name == 'prob_unet':  # untrained, its code hardly matters
         for weight in model.net['head'].parameters():
             torch.nn.init.normal_(weight)
+    if name.startswith('flow'):  # untrained, its start hardly matters
+        for weight in model.net.parameters():
+            torch.nn.init.normal_(weight)
     return model.eval()
 
 
@@ -103,10 +106,11 @@ def test_samples_follow_name_and_seed_only(name):
     model.test_cfg.update(num_samples=8)
     first = [s.pred_samples.data for s in model.test_step(batch)]
     torch.manual_seed(5)  # global state is of no matter
-    model.test_cfg.update(num_samples=3, samples_per_chunk=1)
+    number = 8 if model.joint_samples else 3
+    model.test_cfg.update(num_samples=number, samples_per_chunk=1)
     fewer = [s.pred_samples.data for s in model.test_step(turned)][::-1]
     for many, few in zip(first, fewer, strict=True):
-        assert torch.equal(many[:3], few)
+        assert torch.equal(many[:number], few)
     assert any((maps[0] != maps[1:]).any() for maps in first)
     model.test_cfg.update(num_samples=8, seed=1)
     others = [s.pred_samples.data for s in model.test_step(toy_batch())]
@@ -116,6 +120,8 @@ def test_samples_follow_name_and_seed_only(name):
 @pytest.mark.parametrize('name', NAMES)
 def test_probabilities_are_the_mean_of_samples(name):
     """Of soft samples or of label maps, up to the noise of the draw."""
+    if name.startswith('flow'):
+        pytest.skip('only as far as the flow has learnt it')
     model = build(name)
     model.test_cfg.update(num_samples=400, samples_per_chunk=None)
     if name == 'mc_dropout':

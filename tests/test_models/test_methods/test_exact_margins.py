@@ -1,0 +1,131 @@
+"""Exact margins behind any model: frequencies, chunks, weights, refusals."""
+
+import copy
+
+import pytest
+import torch
+from mmengine.runner.checkpoint import load_state_dict
+from mmseg.registry import MODELS
+
+from mmcar.inference.onnx_export import export_onnx
+from mmcar.utils.errors import UserError
+from tests.toys import toy_batch
+
+from .models import MMSEG, PEERS
+
+OTHERS = ('ssn', 'prob_unet', 'mc_dropout', 'deep_ensemble', 'views')
+FLOWS = ('flow_ssn', 'flow_on_ssn')
+
+
+def build(name, **changes):
+    torch.manual_seed(0)
+    cfg = PEERS[name]
+    if name not in ('exact_margins', 'ranked_car'):
+        cfg = dict(type='ExactMargins', model=cfg)
+    model = MODELS.build(copy.deepcopy(cfg) | changes)
+    model.init_weights()
+    return model.eval()
+
+
+@pytest.mark.parametrize('name', (*OTHERS, *FLOWS, 'ranked_car'))
+@pytest.mark.parametrize('number', (3, 10))
+def test_frequencies_are_the_models_probabilities(name, number):
+    model = build(name)
+    model.test_cfg.update(num_samples=number, samples_per_chunk=2)
+    for sample in model.test_step(toy_batch()):
+        error = sample.sample_probs.data - sample.seg_logits.data.exp()
+        assert error.abs().max() < 1 / number + 1e-5
+        maps = sample.pred_samples.data
+        share = (maps == 1).float().mean(0)
+        torch.testing.assert_close(share, sample.sample_probs.data[1])
+    assert not model.draws_independently
+
+
+def test_chunks_change_nothing():
+    model, found = build('exact_margins'), []
+    for chunk in (None, 1, 3):
+        model.test_cfg.update(num_samples=7, samples_per_chunk=chunk)
+        model.model.test_cfg.update(samples_per_chunk=chunk)
+        found.append(model.test_step(toy_batch()))
+    for others in found[1:]:
+        for one, other in zip(found[0], others, strict=True):
+            assert torch.equal(one.pred_samples.data, other.pred_samples.data)
+
+
+def test_the_models_samples_are_kept_where_margins_allow_it():
+    """A model whose samples have the margins: they do not change."""
+    torch.manual_seed(0)
+    cfg = copy.deepcopy(PEERS['ssn']) | dict(mean_samples=1, diagonal=False)
+    wrapper = MODELS.build(dict(type='ExactMargins', model=cfg)).eval()
+    for weight in wrapper.model.net['factor'].parameters():
+        torch.nn.init.normal_(weight)
+    image = torch.rand(2, 3, 16, 16)
+    state = wrapper.encode(image)
+    z = torch.randn(6, 2, 2 + 3)
+    own = wrapper.model.sample_labels(state, z[..., 2:])
+    share = torch.nn.functional.one_hot(own, 2).float().mean(0).movedim(-1, 1)
+    wrapper.model.log_probs = lambda _: share.clamp_min(1e-12).log()
+    assert 0.1 < own.float().mean() < 0.9 and (own[0] != own[1]).any()
+    assert torch.equal(wrapper.sample_labels(state, z), own)
+
+
+def test_noise_is_the_models():
+    sobol = dict(type='SobolNoise')
+    cfg = dict(PEERS['ssn'], noise=sobol, diagonal=False)
+    own = MODELS.build(dict(type='ExactMargins', model=cfg)).noise
+    assert type(own).__name__ == 'SobolNoise'
+    normal = dict(type='NormalNoise')
+    other = dict(type='ExactMargins', model=cfg, noise=normal)
+    assert type(MODELS.build(other).noise).__name__ == 'NormalNoise'
+
+
+def test_weights_of_the_model_alone_fit():
+    torch.manual_seed(1)
+    alone = MODELS.build(PEERS['ssn'])
+    for load in (
+        lambda m, w: m.load_state_dict(w),
+        lambda m, w: load_state_dict(m, w, strict=True),
+    ):
+        for weights in (alone.state_dict(), build('ssn').state_dict()):
+            model = build('exact_margins')
+            load(model, weights)
+            for key, value in model.model.state_dict().items():
+                expected = weights.get(key, weights.get(f'model.{key}'))
+                assert torch.equal(value, expected)
+
+
+def test_what_cannot_hold_is_refused(tmp_path):
+    model = build('exact_margins')
+    model.test_cfg.update(max_class_area=[1.0, 0.5])
+    with pytest.raises(UserError, match='max_class_area'):
+        model.test_step(toy_batch())
+    ranked = PEERS['ranked_car']
+    with pytest.raises(UserError, match='ONNX'):
+        export_onnx(build('ranked_car'), tmp_path / 'model.onnx', (16, 16))
+    with pytest.raises(UserError, match='samples_per_chunk'):
+        MODELS.build(dict(ranked, train_cfg=dict(samples_per_chunk=2)))
+    dropout = dict(PEERS['mc_dropout'], decode_head=ranked['decode_head'])
+    with pytest.raises(UserError, match='ExactMargins'):
+        MODELS.build(dropout)
+
+
+def test_d_alone_sees_ranked_samples_of_g():
+    """Not the ranks of one sample, which G has no part in."""
+    head = dict(PEERS['ranked_car']['decode_head'], calibration=MMSEG)
+    critic = dict(type='DCGANDiscriminator', base_channels=4)
+    model = build('ranked_car', decode_head=head, discriminator=critic)
+    data = model.data_preprocessor(toy_batch(), True)
+    seen = []
+    model.discriminator.register_forward_pre_hook(
+        lambda _, inputs: seen.append(inputs[1].detach())
+    )
+
+    def fake():
+        batch = model.train_batch(data['inputs'], data['data_samples'], (0,))
+        model.losses('discriminator', batch)
+        return seen.pop()[2:]
+
+    before = fake()
+    for weight in model.decode_head.generator.parameters():
+        weight.data.copy_(torch.randn_like(weight))
+    assert (before != fake()).any()
