@@ -16,7 +16,8 @@ from mmseg.apis import (
 from packaging.version import Version
 
 from mmcar.datasets import LIDCDataset
-from tests.test_tools.project import ROOT, run, tiny_settings, write_data
+from tests.forking import ROOT, run_fresh
+from tests.test_tools.project import tiny_settings, write_data
 
 MIM = Path(mmseg.__file__).parent / '.mim'
 TOOLS = MIM / 'tools'
@@ -71,10 +72,10 @@ def write_project(folder: Path) -> Path:
 def test_trains_and_tests_a_car_model(tmp_path):
     config = write_project(tmp_path)
     work_dir = tmp_path / 'work_dirs' / 'my_config'
-    trained = run(TOOLS / 'train.py', config, cwd=tmp_path)
+    trained = run_fresh(TOOLS / 'train.py', config, cwd=tmp_path)
     assert trained.returncode == 0, trained.stderr
     checkpoint = work_dir / 'iter_8.pth'
-    tested = run(TOOLS / 'test.py', config, checkpoint, cwd=tmp_path)
+    tested = run_fresh(TOOLS / 'test.py', config, checkpoint, cwd=tmp_path)
     assert tested.returncode == 0, tested.stderr
     assert 'GED_3' in tested.stdout + tested.stderr
 

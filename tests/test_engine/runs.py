@@ -1,14 +1,7 @@
-"""Whole training runs of a toy model, in this process or in another.
+"""Whole training runs of a toy model, in this process or in another."""
 
-As a script it trains: ``python -m tests.test_engine.runs ARGUMENTS ...`` with
-the keyword arguments of :func:`train` as JSON, for each training in turn.
-"""
-
-import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -23,9 +16,9 @@ from mmseg.registry import DATASETS, HOOKS
 from mmseg.structures import SegDataSample
 from torch.utils.data import Dataset
 
+from tests.forking import Forked
 from tests.toys import toy_config
 
-ROOT = Path(__file__).parents[2]
 #: A change of phase and a full cycle of D within 40 iterations.
 PHASES = [
     dict(iters=16, train=['calibration']),
@@ -230,25 +223,27 @@ def train(work_dir, **changes):
 
 def start(*arguments, **env):
     """Start :func:`train`, once or several times, in another process."""
-    return subprocess.Popen(
-        [
-            sys.executable,
-            '-m',
-            'tests.test_engine.runs',
-            *map(json.dumps, arguments),
-        ],
-        cwd=ROOT,
-        env={**os.environ, 'OMP_NUM_THREADS': '1', **env},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    return Forked(train_all, *arguments, **env)
+
+
+def train_all(*arguments):
+    """Train in this process, which others may join."""
+    torch.set_num_threads(1)
+    if 'FLOAT64' in os.environ:
+        compute_in_float64()
+    if 'RANK' in os.environ:
+        if torch.cuda.is_available():
+            torch.cuda.set_device(int(os.environ['LOCAL_RANK']))
+        torch.distributed.init_process_group(os.environ.get('BACKEND', 'gloo'))
+    for given in arguments:
+        train(**given)
 
 
 def finish(process, code=0):
     """Wait for a process and check its exit code."""
-    output, _ = process.communicate(timeout=300)
-    assert process.returncode == code, output[-3000:]
+    done = process.finish()
+    output = done.stdout + done.stderr
+    assert done.returncode == code, output[-3000:]
     return output
 
 
@@ -269,17 +264,3 @@ def compute_in_float64():
     torch.set_default_dtype(torch.float64)
     torch.Tensor.float = torch.Tensor.double
     StochasticSegmentor.draw_noise = lambda *args: draw(*args).double()
-
-
-if __name__ == '__main__':
-    import mmcar  # noqa: F401
-
-    torch.set_num_threads(1)
-    if 'FLOAT64' in os.environ:
-        compute_in_float64()
-    if 'RANK' in os.environ:
-        if torch.cuda.is_available():
-            torch.cuda.set_device(int(os.environ['LOCAL_RANK']))
-        torch.distributed.init_process_group(os.environ.get('BACKEND', 'gloo'))
-    for given in sys.argv[1:]:
-        train(**json.loads(given))

@@ -1,17 +1,15 @@
 """A tiny data set and config on disk, and the tools run on them."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 from mmengine.config import Config
 from PIL import Image
 
+from tests.forking import ROOT, run
 from tests.toys import toy_config
 
-ROOT = Path(__file__).parents[2]
+__all__ = ['ROOT', 'run']
 
 
 def write_data(
@@ -98,15 +96,3 @@ def write_config(folder: Path, **changes: object) -> Path:
         'checkpoint=dict(interval=4))\n'
     )
     return path
-
-
-def run(script: Path | str, *args: object, cwd: Path | None = None):
-    """Run a script as a user would, from the repository or ``cwd``."""
-    return subprocess.run(
-        [sys.executable, str(script), *map(str, args)],
-        capture_output=True,
-        text=True,
-        cwd=cwd or ROOT,
-        env={**os.environ, 'OMP_NUM_THREADS': '1'},
-        timeout=300,
-    )
