@@ -6,6 +6,7 @@ _base_ = [
     '../../../configs/_base_/default_runtime.py',
     './_base_/augment.py',
 ]
+custom_imports = dict(imports=['mmcar', 'projects.processor_time'])
 center = dict(
     type='CenterCalibration',
     crop_size=64,

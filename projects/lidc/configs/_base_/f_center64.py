@@ -7,6 +7,7 @@ _base_ = [
     '../../../../configs/_base_/default_runtime.py',
     './augment.py',
 ]
+custom_imports = dict(imports=['mmcar', 'projects.processor_time'])
 center = dict(type='CenterCalibration', crop_size=64, symmetric=True)
 model = dict(
     decode_head=dict(calibration=center, generator=dict(floor=0.02)),
