@@ -120,7 +120,11 @@ _worker: Worker | None = None  # one per process of the pool
 
 
 def _start(
-    arguments: tuple, gpus: int, jobs: int, numbers: Any, imports: list[str]
+    arguments: tuple[dict, str, list[int]],
+    gpus: int,
+    jobs: int,
+    numbers: Any,
+    imports: list[str],
 ) -> None:
     global _worker
     for name in imports:

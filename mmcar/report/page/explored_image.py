@@ -6,7 +6,6 @@ import cv2
 import numpy as np
 
 from ...evaluation import ContourBoxplot, describe_changes
-from ...inference.results import InferenceResult
 from .encoding import (
     pack_bytes,
     pack_maps,
@@ -18,7 +17,7 @@ from .encoding import (
 
 
 def pack_image(
-    image: InferenceResult,
+    image: Any,
     labels: np.ndarray,
     *,
     ignore_index: int = 255,
@@ -28,7 +27,7 @@ def pack_image(
     """Reduce an image to what JSON can carry.
 
     Args:
-        image: What a model says of it.
+        image: An `InferenceResult`; that room is below this one.
         labels: The annotators' label maps (A, H, W).
         ignore_index: Id of unlabelled pixels in the labels.
         num_bins: Number of confidence bins.
