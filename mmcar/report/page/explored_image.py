@@ -27,7 +27,7 @@ def pack_image(
     """Reduce an image to what JSON can carry.
 
     Args:
-        image: What a model says of it, an `InferenceResult`.
+        image: An `InferenceResult`; that room is below this one.
         labels: The annotators' label maps (A, H, W).
         ignore_index: Id of unlabelled pixels in the labels.
         num_bins: Number of confidence bins.
