@@ -8,8 +8,8 @@ from mmengine.config import Config
 from mmengine.device import get_device
 
 from ..engine.black_box_cache import prepare_caches
-from ..evaluation.metrics.sample_metric import write_csv
-from ..evaluation.survey import Survey
+from ..evaluation.dataset_scores import DatasetScores
+from ..evaluation.metrics.base import write_csv
 from ..inference.model_loading import load_model, read_config
 from ..inference.results import claim_out_dir
 from ..report import (
@@ -129,7 +129,7 @@ def build_report(
             f'The model predicts {model.num_classes} classes, but the data '
             f'set has {len(classes)}: {", ".join(classes)}.'
         )
-    survey = Survey(
+    scores = DatasetScores(
         metainfo,
         model.test_cfg['num_samples'],
         _configured(cfg),
@@ -138,11 +138,11 @@ def build_report(
     )
     images = track(loader, 'images') if progress else loader
     selection = Selection(len(loader), max_images)
-    found = collect(model, images, metainfo, survey, selection, max_side)
+    found = collect(model, images, metainfo, scores, selection, max_side)
     page = Page(
         title=title or _name(cfg),
         facts=_facts(cfg, checkpoint, model),
-        num_samples=survey.num_samples,
+        num_samples=scores.num_samples,
         classes=classes,
         palette=overlay_palette(len(classes), metainfo.get('palette')),
         summary=found.summary,
