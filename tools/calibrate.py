@@ -87,11 +87,6 @@ def build(cfg: Config, args: argparse.Namespace) -> Runner:
     return cli.build_runner(cfg, args.config)
 
 
-def has_weights(model: CARSegmentor, stock: bool) -> bool:
-    """Whether a checkpoint must bring weights."""
-    return stock or any(p.requires_grad for p in model.parameters())
-
-
 def write_checkpoint(
     path: Path, model: CARSegmentor, metainfo: dict, scores: dict
 ) -> None:
@@ -134,6 +129,8 @@ def main() -> None:
     check_arguments(args)
     cfg = cli.load_config(args)
     stock = not samples_itself(cfg)
+    if stock and not args.checkpoint:
+        raise UserError('This model has weights: name a checkpoint.')
     if stock:
         cfg = wrap_stock_config(cfg, args.checkpoint)
     runner = build(cfg, args)
@@ -143,10 +140,8 @@ def main() -> None:
             f'{args.config}: {type(model).__name__} has no calibration net '
             'to scale; expected a CARSegmentor or a stock MMSeg model.'
         )
-    if not stock and args.checkpoint:
+    if not stock:
         cli.load_checkpoint(runner, args.checkpoint)
-    elif not args.checkpoint and has_weights(model, stock):
-        raise UserError('This model has weights: name a checkpoint.')
     loader = runner.build_dataloader(cfg.val_dataloader)
     fit, scores = calibrate(
         model,

@@ -53,6 +53,16 @@ def parse_args() -> argparse.Namespace:
         '--show-dir', metavar='DIR', help='draw a figure for every image'
     )
     parser.add_argument(
+        '--show', action='store_true', help='show that figure in a window'
+    )
+    parser.add_argument(
+        '--wait-time',
+        type=float,
+        default=2,
+        metavar='SECONDS',
+        help='of a window (default: 2)',
+    )
+    parser.add_argument(
         '--figures',
         metavar='DIR',
         help='draw samples of six images, a reliability diagram and the '
@@ -138,6 +148,8 @@ def apply_arguments(cfg: Config, args: argparse.Namespace) -> None:
         hooks.append(dict(type='SaveSamplesHook', out_dir=args.out))
     if args.show_dir:
         hooks.append(dict(type='DrawSamplesHook', out_dir=args.show_dir))
+    if args.show:
+        hooks.append(dict(type='ShowSamplesHook', wait_time=args.wait_time))
     if args.figures:
         hooks.append(dict(type='FiguresHook', out_dir=args.figures))
     cfg.custom_hooks = hooks

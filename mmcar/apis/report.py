@@ -9,7 +9,7 @@ from mmengine.device import get_device
 
 from ..engine.black_box_cache import prepare_caches
 from ..evaluation.dataset_scores import DatasetScores
-from ..evaluation.metrics.base import write_csv
+from ..evaluation.metrics.sample_metric import write_csv
 from ..inference.model_loading import load_model, read_config
 from ..inference.results import claim_out_dir
 from ..report import (
@@ -138,20 +138,16 @@ def build_report(
     )
     images = track(loader, 'images') if progress else loader
     selection = Selection(len(loader), max_images)
-    found = collect(model, images, metainfo, scores, selection, max_side)
     page = Page(
         title=title or _name(cfg),
         facts=_facts(cfg, checkpoint, model),
         num_samples=scores.num_samples,
         classes=classes,
         palette=overlay_palette(len(classes), metainfo.get('palette')),
-        summary=found.summary,
-        rows=found.rows,
-        explored=found.explored,
         curves=_curves(checkpoint, work_dir),
-        unreadable=found.unreadable,
     )
-    return write_report(page, out, found.grid if figures else None)
+    grid = collect(page, model, images, metainfo, scores, selection, max_side)
+    return write_report(page, out, grid if figures else None)
 
 
 def _configured(cfg: Config) -> list[dict]:

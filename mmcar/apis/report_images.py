@@ -1,7 +1,6 @@
 """The test images of a config, predicted and scored for a report."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -13,14 +12,15 @@ from mmseg.registry import DATASETS
 from mmseg.structures import SegDataSample
 from torch.utils.data import DataLoader, Dataset
 
+from ..datasets.image_files import input_image
 from ..evaluation.dataset_scores import DatasetScores
 from ..evaluation.metrics.fields import labels_of
 from ..inference.image_inputs import LoadedImage
 from ..inference.inferencer import Unreadable
 from ..inference.results import InferenceResult
 from ..report import SampleRow
-from ..report.hooks import input_image, prediction_row
-from ..report.page import ExploredImage, pack_image
+from ..report.hooks import prediction_row
+from ..report.page import Page, pack_image
 from ..structures import sample_key
 from ..utils.errors import UserError
 from .report_selection import Selection, spread
@@ -28,25 +28,6 @@ from .report_selection import Selection, spread
 NOT_READ = (UserError, OSError, ValueError)
 """What loaders raise for a file that is no image or label."""
 GRID_ROWS = 6
-
-
-@dataclass
-class Collected:
-    """What going through the images has brought.
-
-    Attributes:
-        rows: Figures of each image.
-        explored: Packed images, by their position in ``rows``.
-        summary: Figures of all images together.
-        unreadable: Images that could not be read, name -> reason.
-        grid: A few images for a figure of samples.
-    """
-
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    explored: dict[int, dict[str, Any]] = field(default_factory=dict)
-    summary: dict[str, Any] = field(default_factory=dict)
-    unreadable: dict[str, str] = field(default_factory=dict)
-    grid: list[SampleRow] = field(default_factory=list)
 
 
 class Readable(Dataset):
@@ -95,36 +76,39 @@ def _only(batch: list) -> Any:
 
 @torch.no_grad()
 def collect(
+    page: Page,
     model: Any,
     items: Iterable,
     metainfo: Mapping[str, Any],
     scores: DatasetScores,
     selection: Selection,
     max_side: int,
-) -> Collected:
+) -> list[SampleRow]:
     """Predict and score every image, and keep some to be opened.
 
     Args:
+        page: Gets the figures and the images.
         model: A `StochasticSegmentor` in eval mode.
         items: What `build_loader` gives of every image.
         metainfo: Of the data set.
         scores: Scores the images.
         selection: Chooses those to keep.
         max_side: See `pack_image`.
+
+    Returns:
+        A few images for a figure of samples.
     """
-    found = Collected()
     pack = partial(
         pack_image,
-        classes=metainfo['classes'],
         ignore_index=scores.ged.ignore_index,
         num_bins=scores.calibration.num_bins,
         max_side=max_side,
     )
-    positions: dict[int, int] = {}
+    grid, positions = [], {}
     in_grid = spread(selection.total, GRID_ROWS)
     for index, item in enumerate(items):
         if isinstance(item, Unreadable):
-            found.unreadable[item.name] = item.reason
+            page.unreadable[item.name] = item.reason
             continue
         (sample,) = model.test_step(pseudo_collate([item]))
         data = sample.to_dict()
@@ -134,22 +118,21 @@ def collect(
             entropy=float(result.entropy.mean()),
             hypotheses=len(result.hypotheses),
         )
-        positions[index] = len(found.rows)
-        found.rows.append(row)
+        positions[index] = len(page.rows)
+        page.rows.append(row)
         if index in in_grid:
-            found.grid.append(prediction_row(item['inputs'], sample))
-        explored = explored_image(result, data)
-        selection.offer(index, row['GED'], partial(pack, explored))
-    if not found.rows:
+            grid.append(prediction_row(item['inputs'], sample))
+        labels = labels_of(data).cpu().numpy()
+        selection.offer(index, row['GED'], partial(pack, result, labels))
+    if not page.rows:
         raise UserError(
             'None of the images could be read: '
-            + next(iter(found.unreadable.values()), 'the data set is empty')
+            + next(iter(page.unreadable.values()), 'the data set is empty')
         )
-    found.explored = {
-        positions[index]: one for index, one in selection.chosen().items()
-    }
-    found.summary = scores.summary()
-    return found
+    for index, packed in selection.chosen().items():
+        page.explored[positions[index]] = packed
+    page.summary = scores.summary()
+    return grid
 
 
 def result_of(
@@ -161,18 +144,3 @@ def result_of(
     path = sample.get('img_path')
     loaded = LoadedImage(sample_key(sample), path, picture, {})
     return InferenceResult.of(loaded, sample, dict(metainfo))
-
-
-def explored_image(result: InferenceResult, data: dict) -> ExploredImage:
-    """A result with its labels, for the explorer."""
-    return ExploredImage(
-        name=result.name,
-        picture=result.image,
-        labels=labels_of(data).cpu().numpy(),
-        decision=result.decision,
-        samples=result.samples,
-        class_probs=result.class_probs,
-        hypotheses=result.hypotheses,
-        flip_states=result.flip_states,
-        boxplot=result.boxplot,
-    )

@@ -7,6 +7,20 @@ from mmseg.registry import DATASETS
 from ..structures import add_twins
 from .multi_annotator import MultiAnnotatorDataset
 
+COLOURS = {
+    'sky': [128, 128, 128],
+    'building': [128, 0, 0],
+    'pole': [192, 192, 128],
+    'road': [128, 64, 128],
+    'pavement': [60, 40, 222],
+    'tree': [128, 128, 0],
+    'sign': [192, 128, 128],
+    'fence': [64, 64, 128],
+    'car': [64, 0, 128],
+    'pedestrian': [64, 64, 0],
+    'bicyclist': [0, 128, 192],
+}
+
 
 @DATASETS.register_module()
 class CamVidFlipsDataset(MultiAnnotatorDataset):
@@ -18,34 +32,7 @@ class CamVidFlipsDataset(MultiAnnotatorDataset):
     """
 
     METAINFO = add_twins(
-        {
-            'classes': (
-                'sky',
-                'building',
-                'pole',
-                'road',
-                'pavement',
-                'tree',
-                'sign',
-                'fence',
-                'car',
-                'pedestrian',
-                'bicyclist',
-            ),
-            'palette': [
-                [128, 128, 128],
-                [128, 0, 0],
-                [192, 192, 128],
-                [128, 64, 128],
-                [60, 40, 222],
-                [128, 128, 0],
-                [192, 128, 128],
-                [64, 64, 128],
-                [64, 0, 128],
-                [64, 64, 0],
-                [0, 128, 192],
-            ],
-        },
+        {'classes': tuple(COLOURS), 'palette': list(COLOURS.values())},
         {
             'pavement': 8 / 17,
             'pedestrian': 7 / 17,

@@ -1,14 +1,16 @@
 """Images as files: read at full depth or refused, written whole."""
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import cv2
+import mmcv
 import mmengine.fileio as fileio
 import numpy as np
 from PIL import Image, ImageOps
+from torch import Tensor
 
 from ..utils.errors import MissingFileError, UserError
 from ..utils.files import write_files
@@ -154,6 +156,31 @@ def refuse_deep(path: str, loader: str) -> None:
             'clip to 8 bits; load it with LoadCheckedImage, followed by '
             'WindowIntensity or NormalizePercentiles'
         )
+
+
+def input_image(
+    inputs: Tensor | Sequence[Tensor], shape: tuple[int, int]
+) -> np.ndarray:
+    """Show what the model was given as an RGB image.
+
+    Args:
+        inputs: Image (C, h, w) before normalisation, BGR if C = 3, or a list
+            of its augmented versions.
+        shape: Size (H, W) of the predictions.
+
+    Returns:
+        RGB (H, W, 3) uint8.
+    """
+    if not isinstance(inputs, Tensor):
+        inputs = inputs[0]
+    image = inputs.detach().cpu().numpy().astype(np.float32)
+    image = image[::-1] if len(image) == 3 else image[[0, 0, 0]]
+    if image.min() < 0 or image.max() <= 1 or image.max() > 255:
+        # Not in the range of 8-bit images: show all there is.
+        low, high = image.min(), image.max()
+        image = 255 * (image - low) / max(high - low, 1e-6)
+    image = image.transpose(1, 2, 0).clip(0, 255).astype(np.uint8)
+    return mmcv.imresize(np.ascontiguousarray(image), shape[::-1])
 
 
 def encode_png(image: np.ndarray) -> bytes:

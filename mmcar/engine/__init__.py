@@ -1,32 +1,20 @@
 """Training: phases, optimisers, distribution, hooks, checkpoints."""
 
+from . import optimizers, resumable_data
 from .checkpoints import find_resumable_checkpoint
-from .distributed import NetworkwiseDistributedDataParallel, unwrap_model
-from .hooks import (
-    NetworkEMAHook,
-    PhaseTimerHook,
-    ProgressHook,
-    R1Hook,
-    SafeCheckpointHook,
-    r1_penalty,
-)
+from .distributed import unwrap_model
+from .hooks import NetworkEMAHook, PhaseTimerHook, R1Hook, r1_penalty
 from .loops import AlternatingTrainLoop, Schedule
-from .optimizers import NetworkOptimWrapperConstructor
-from .resumable_data import ResumableSampler, SeededDataset
 
 __all__ = [
     'AlternatingTrainLoop',
     'NetworkEMAHook',
-    'NetworkOptimWrapperConstructor',
-    'NetworkwiseDistributedDataParallel',
     'PhaseTimerHook',
-    'ProgressHook',
     'R1Hook',
-    'ResumableSampler',
-    'SafeCheckpointHook',
     'Schedule',
-    'SeededDataset',
     'find_resumable_checkpoint',
+    'optimizers',
     'r1_penalty',
+    'resumable_data',
     'unwrap_model',
 ]

@@ -4,7 +4,6 @@ import importlib
 import multiprocessing
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,30 +30,22 @@ class Loss(NamedTuple):
     mean_error: float
 
 
-@dataclass
 class Worker:
     """A black box on its device, and what it makes files of.
 
     Args:
-        black_box: A ``BlackBox``.
-        device: Where it is.
+        black_box: Config of a ``BlackBox``.
         form: Form of the files.
         scale: Width and height of the files.
+        device: Where it predicts.
     """
 
-    black_box: Any
-    device: str
-    form: str
-    scale: tuple[int, int]
-
-    @classmethod
-    def start(
-        cls, black_box: dict, form: str, scale: tuple[int, int], device: str
-    ) -> 'Worker':
-        """Build the black box."""
+    def __init__(
+        self, black_box: dict, form: str, scale: list[int], device: str
+    ) -> None:
         with DefaultScope.overwrite_default_scope('mmseg'):
-            built = MODELS.build(black_box).to(device)
-        return cls(built, device, form, (scale[0], scale[1]))
+            self.black_box = MODELS.build(black_box).to(device)
+        self.device, self.form, self.size = device, form, (scale[1], scale[0])
 
     @torch.no_grad()
     def write(self, target: Path, path: str) -> Loss:
@@ -66,7 +57,7 @@ class Worker:
             )
         tensor = torch.from_numpy(image.transpose(2, 0, 1).copy())
         probs, _ = self.black_box.predict_file(tensor.to(self.device))
-        probs = resize_probs(probs, self.scale[::-1]).cpu().numpy()
+        probs = resize_probs(probs, self.size).cpu().numpy()
         data = encode(probs, self.form)
         stored = decode(data, self.form, len(probs))
         write_file(target, data)
@@ -100,7 +91,7 @@ def predict_all(
     arguments = plan.black_box, settings['form'], settings['scale']
     # Built here first, so that mistakes are told once.
     alone = 'cuda:0' if gpus and jobs == 1 else 'cpu'
-    first = Worker.start(*arguments, alone)
+    first = Worker(*arguments, alone)
     classes = first.black_box.num_classes
     check_predicted(
         classes, plan.metainfo, f'the black box {settings["config"]}'
@@ -140,8 +131,7 @@ def _start(
     if not gpus:
         torch.set_num_threads(max(1, (os.cpu_count() or 1) // jobs))
     device = f'cuda:{number % gpus}' if gpus else 'cpu'
-    black_box, form, scale = arguments
-    _worker = Worker.start(black_box, form, scale, device)
+    _worker = Worker(*arguments, device)
 
 
 def _write(item: tuple[Path, str]) -> Loss:

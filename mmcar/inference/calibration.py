@@ -10,7 +10,6 @@ from mmseg.structures import SegDataSample
 from torch import Tensor
 from torch.utils.data import DataLoader, Subset
 
-from ..compat.console import is_quiet
 from ..evaluation import CalibrationMetric
 from ..models import CARSegmentor
 from ..models.calibration_nets.scaling import rescale
@@ -52,21 +51,21 @@ def halves_of(dataset: BaseDataset) -> tuple[Subset, Subset]:
 
 @torch.no_grad()
 def predict(
-    model: CARSegmentor, images: Subset, num_workers: int = 0, title: str = ''
+    model: CARSegmentor, images: Subset, title: str, num_workers: int
 ) -> Iterator[tuple[SegDataSample, Tensor]]:
     """F's log-probabilities (1, K, H, W) of image after image.
 
     Args:
         model: With F.
         images: Images with labels.
+        title: Of the bar that shows how far it is.
         num_workers: Processes that load images.
-        title: Of the bar that shows how far it is; none by default.
     """
     model.eval()
     loader = DataLoader(
         images, num_workers=num_workers, collate_fn=pseudo_collate
     )
-    for batch in track(loader, title, len(loader)) if title else loader:
+    for batch in track(loader, title):
         data = model.data_preprocessor(batch, False)
         (sample,) = data['data_samples']
         if 'gt_sem_segs' not in sample and not sample.get('class_flips'):
@@ -127,11 +126,7 @@ def draw_pixels(
 
 
 def collect_pixels(
-    model: CARSegmentor,
-    images: Subset,
-    number: int = 200_000,
-    num_workers: int = 0,
-    title: str = '',
+    model: CARSegmentor, images: Subset, number: int, num_workers: int
 ) -> Pixels:
     """Pixels of all images, to fit a scaling on.
 
@@ -140,12 +135,11 @@ def collect_pixels(
         images: Images with labels.
         number: Pixels of all images together, which bounds memory.
         num_workers: Processes that load images.
-        title: See `predict`.
     """
     each = max(1, number // len(images))
     parts = [
         draw_pixels(sample, log_probs, each, model.ignore_index)
-        for sample, log_probs in predict(model, images, num_workers, title)
+        for sample, log_probs in predict(model, images, 'fit', num_workers)
     ]
     found = [part for part in parts if part is not None]
     if not found:
@@ -226,12 +220,11 @@ def calibrate(
     scaling = model.decode_head.scaling
     scaling.clear()
     fit_half, report_half = halves_of(dataset)
-    fitting, reporting = ('fit', 'report') if is_quiet() else ('', '')
-    pixels = collect_pixels(model, fit_half, num_pixels, num_workers, fitting)
+    pixels = collect_pixels(model, fit_half, num_pixels, num_workers)
     fit = fit_scaling(pixels, method, ridge)
     report = Report(model, dataset.metainfo)
     for sample, log_probs in predict(
-        model, report_half, num_workers, reporting
+        model, report_half, 'report', num_workers
     ):
         params = (p.to(log_probs) for p in (fit.weight, fit.bias))
         report.add(sample, log_probs, rescale(log_probs, method, *params))

@@ -15,10 +15,13 @@ from mmengine.config import Config
 from mmseg.registry import DATASETS
 
 from ..datasets import Cityscapes24Dataset, MultiAnnotatorDataset
-from ..datasets.image_files import IMAGE_SUFFIXES, refuse_deep
+from ..datasets.image_files import (
+    IMAGE_SUFFIXES,
+    input_image,
+    refuse_deep,
+)
 from ..datasets.listing import list_files, natural_key
 from ..datasets.transforms.intensity import RAW_DTYPE
-from ..report.hooks import input_image
 from ..structures import sample_key_below
 from ..utils.errors import MissingFileError, UserError
 from .model_loading import tested_dataset

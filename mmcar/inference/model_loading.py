@@ -1,15 +1,12 @@
 """Any config and checkpoint, ours or MMSeg's, as a model that samples."""
 
 import copy
-import logging
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from mmengine.config import Config, ConfigDict
-from mmengine.hub import get_config
 from mmengine.model import revert_sync_batchnorm
 from mmengine.registry import init_default_scope
 from mmseg.registry import DATASETS, MODELS
@@ -17,10 +14,10 @@ from mmseg.registry import DATASETS, MODELS
 from ..models.black_boxes import check_black_boxes
 from ..models.segmentors import StochasticSegmentor
 from ..models.weights import load_checkpoint
+from ..utils.console import quiet
 from ..utils.errors import MissingFileError, UserError
 from .mmseg_model import samples_itself, sampling_model
 
-PACKAGE = Path(__file__).parents[1]
 META_KEYS = ('classes', 'palette', 'class_flips')
 
 Size = tuple[int, int]
@@ -50,15 +47,7 @@ def read_config(
 
 
 def _read_file(path: str) -> Config:
-    package, _, name = path.rpartition('::')
-    if package == 'mmcar':
-        # Where `mim` looks in an installed package; the clone beside it.
-        folders = (PACKAGE / '.mim' / 'configs', PACKAGE.parent / 'configs')
-        files = [folder / name for folder in folders]
-        path = str(next((f for f in files if f.is_file()), files[-1]))
     try:
-        if package and package != 'mmcar':
-            return get_config(path)
         return Config.fromfile(path)
     except FileNotFoundError as error:
         raise MissingFileError(
@@ -110,7 +99,7 @@ def load_model(
     if window is not None:
         test_cfg = dict(mode='slide', crop_size=window[0], stride=window[1])
         model_cfg.test_cfg = {**(model_cfg.get('test_cfg') or {}), **test_cfg}
-    with _calm():
+    with quiet():
         model = MODELS.build(model_cfg)
     black_box: Any = getattr(model.decode_head, 'black_box', None)
     if window is not None and hasattr(black_box, 'segmentor'):
@@ -129,17 +118,6 @@ def load_model(
     if torch.device(device).type != 'cuda':
         model = revert_sync_batchnorm(model)
     return model.to(device).eval()
-
-
-@contextmanager
-def _calm() -> Iterator[None]:
-    """Keep back that weights are missing, which come in a moment."""
-    before = logging.root.manager.disable
-    logging.disable(max(before, logging.INFO))
-    try:
-        yield
-    finally:
-        logging.disable(before)
 
 
 def _load_checkpoint(model: torch.nn.Module, checkpoint: str) -> dict:

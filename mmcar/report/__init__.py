@@ -2,7 +2,7 @@
 
 from .contour_boxplot import draw_contour_boxplot
 from .figures_hook import FiguresHook
-from .hooks import DrawSamplesHook, SaveSamplesHook
+from .hooks import DrawSamplesHook, SaveSamplesHook, ShowSamplesHook
 from .hypotheses import draw_hypotheses
 from .overlays import overlay_labels, overlay_palette
 from .reliability import draw_reliability
@@ -15,6 +15,7 @@ __all__ = [
     'FiguresHook',
     'SampleRow',
     'SaveSamplesHook',
+    'ShowSamplesHook',
     'changing',
     'draw_contour_boxplot',
     'draw_curves',

@@ -26,15 +26,8 @@ def draw_contour_boxplot(
         name: What is outlined.
     """
     width, height = (1.35 * side for side in picture_size(image))
-    figure = Figure((2 * width + 0.1, height + 0.75))
+    figure = Figure((2 * width + 0.1, height + 0.75), layout='constrained')
     left, right = figure.subplots(1, 2)
-    figure.subplots_adjust(
-        left=0.01,
-        right=0.99,
-        wspace=0.03,
-        top=1 - 0.3 / figure.get_figheight(),
-        bottom=0.4 / figure.get_figheight(),
-    )
     for axes in (left, right):
         axes.imshow(image, interpolation=interpolation(image))
         axes.axis('off')
@@ -54,11 +47,10 @@ def draw_contour_boxplot(
         )
     figure.legend(
         handles=_handles(box, bool(masks[box.median].any())),
-        loc='lower center',
+        loc='outside lower center',
         ncols=4,
         fontsize=8,
         frameon=False,
-        borderaxespad=0.2,
     )
     return figure
 

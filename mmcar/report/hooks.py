@@ -5,19 +5,21 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-import mmcv
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from mmseg.registry import HOOKS
 from mmseg.structures import SegDataSample
 
+from ..datasets.image_files import input_image
 from ..structures import KeyOwners, sample_key
 from ..utils.background import BackgroundWriter
 from ..utils.errors import UserError
 from ..utils.files import inside
 from .files import encode_figure, encode_labels
 from .sample_grid import SampleRow, dataset_palette, draw_sample_grid
+from .windows import need_screen, show_picture
 
 Files = dict[str, Callable[[], bytes]]
 """What makes each file's content, by its name below a folder."""
@@ -44,29 +46,6 @@ def refuse_shared_names(runner: Runner) -> None:
     for i in range(len(dataset)):
         info = dataset.get_data_info(i)
         owners.claim(output_name(info), info['img_path'])
-
-
-def input_image(inputs: object, shape: tuple[int, int]) -> np.ndarray:
-    """Show what the model was given as an RGB image.
-
-    Args:
-        inputs: Image (C, h, w) before normalisation, BGR if C = 3, or a list
-            of its augmented versions.
-        shape: Size (H, W) of the predictions.
-
-    Returns:
-        RGB (H, W, 3) uint8.
-    """
-    if isinstance(inputs, list | tuple):
-        inputs = inputs[0]
-    image = inputs.detach().cpu().numpy().astype(np.float32)
-    image = image[::-1] if len(image) == 3 else image[[0, 0, 0]]
-    if image.min() < 0 or image.max() <= 1 or image.max() > 255:
-        # Not in the range of 8-bit images: show all there is.
-        low, high = image.min(), image.max()
-        image = 255 * (image - low) / max(high - low, 1e-6)
-    image = image.transpose(1, 2, 0).clip(0, 255).astype(np.uint8)
-    return mmcv.imresize(np.ascontiguousarray(image), shape[::-1])
 
 
 def prediction_row(inputs: object, sample: SegDataSample) -> SampleRow:
@@ -174,6 +153,36 @@ class DrawSamplesHook(PredictionHook):
             return encode_figure(figure)
 
         return {f'{output_name(sample)}.png': draw}
+
+
+@HOOKS.register_module()
+class ShowSamplesHook(Hook):
+    """Shows a figure of every test image in a window.
+
+    Args:
+        wait_time: Seconds of each; 0 waits for the space key.
+    """
+
+    def __init__(self, wait_time: float = 2.0) -> None:
+        need_screen('write figures to files: --show-dir.')
+        self.wait_time = wait_time
+
+    def after_test_iter(
+        self,
+        runner: Runner,
+        batch_idx: int,
+        data_batch: dict | None = None,
+        outputs: Sequence[SegDataSample] | None = None,
+    ) -> None:
+        """Show the images of a batch."""
+        metainfo = runner.test_loop.dataloader.dataset.metainfo
+        for inputs, sample in zip(data_batch['inputs'], outputs, strict=True):
+            row = prediction_row(inputs, sample)
+            palette = dataset_palette(metainfo, len(row.probs))
+            canvas = FigureCanvasAgg(draw_sample_grid([row], palette=palette))
+            canvas.draw()
+            picture = np.asarray(canvas.buffer_rgba())[..., :3]
+            show_picture(picture, str(output_name(sample)), self.wait_time)
 
 
 @HOOKS.register_module()

@@ -4,7 +4,6 @@ import textwrap
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -14,7 +13,7 @@ from .uncertainty import picture_size
 
 MAX_SHOWN = 6
 LETTER = 0.062  # inches, of the small font
-LEGEND_ENTRY = (1.05, 0.19)  # inches
+LEGEND_ENTRY = 1.05  # inches
 
 
 def draw_hypotheses(
@@ -38,21 +37,6 @@ def draw_hypotheses(
         flip_states: Of switchable classes, written below.
     """
     shown = hypotheses[:MAX_SHOWN]
-    width, height = picture_size(image)
-    number = 2 + len(shown)
-    columns = number if number <= 4 else -(-number // 2)
-    rows = -(-number // columns)
-    texts = [_caption(h, classes, int(width / LETTER)) for h in shown]
-    lines = max(text.count('\n') + 1 for text in texts)
-    notes = _notes(hypotheses, flip_states, classes)
-    used = np.unique([decision, *(samples[h.representative] for h in shown)])
-    per_line = max(1, int(columns * width / LEGEND_ENTRY[0]))
-    legend = LEGEND_ENTRY[1] * -(-len(used) // per_line)
-    bottom = 0.15 + legend + 0.17 * len(notes)
-    cell = height + 0.3 + 0.16 * lines
-    size = (columns * (width + 0.12), rows * cell + bottom)
-    figure = Figure(size)
-    grid = figure.subplots(rows, columns, squeeze=False).flatten()
     maps = [decision, *(samples[h.representative] for h in shown)]
     pictures = [image, *(overlay_labels(image, m, palette) for m in maps)]
     titles = ['image', 'decision']
@@ -60,25 +44,42 @@ def draw_hypotheses(
         f'{100 * h.probability:.0f} %  ({len(h.members)} of {len(samples)})'
         for h in shown
     ]
-    for axes in grid:
+    width, height = picture_size(image)
+    letters = int(width / LETTER)
+    texts = ['', '', *(_caption(h, classes, letters) for h in shown)]
+    notes = _notes(hypotheses, flip_states, classes)
+    columns = len(pictures) if len(pictures) <= 4 else -(-len(pictures) // 2)
+    rows = -(-len(pictures) // columns)
+    lines = 1 + max(text.count('\n') for text in texts)
+    cell = height + 0.3 + 0.16 * lines
+    size = (columns * (width + 0.12), rows * cell + 0.4 + 0.17 * len(notes))
+    figure = Figure(size, layout='constrained')
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for axes in grid.flat:
         axes.axis('off')
-    captions = ['', '', *texts]
-    cells = zip(grid, pictures, titles, captions, strict=False)
-    for axes, *content in cells:
-        _draw_cell(axes, *content)
-    _place_grid(figure, cell, lines, bottom, rows)
-    _add_legend(figure, used, classes, palette, per_line)
-    for k, note in enumerate(notes):
-        y = (0.1 + legend + 0.17 * (len(notes) - k)) / size[1]
-        figure.text(0.01, y, note, fontsize=8, va='top')
+    cells = zip(grid.flat, pictures, titles, texts, strict=False)
+    for axes, picture, title, text in cells:
+        axes.imshow(picture, interpolation='antialiased')
+        axes.set_title(title, fontsize=10, pad=4)
+        style = dict(fontsize=7.5, va='top', linespacing=1.25)
+        axes.text(0, -0.03, text, transform=axes.transAxes, **style)
+    used = np.unique(maps)
+    if len(palette) == 2:
+        used = used[used == 1]
+    handles = [Patch(color=palette[k] / 255, label=classes[k]) for k in used]
+    figure.legend(
+        handles=handles,
+        title='\n'.join(notes),
+        title_fontsize=8,
+        alignment='left',
+        loc='outside lower left',
+        ncols=max(1, min(len(used), int(size[0] / LEGEND_ENTRY))),
+        fontsize=7.5,
+        frameon=False,
+        handlelength=1,
+        handleheight=1,
+    )
     return figure
-
-
-def _draw_cell(axes: Axes, picture: np.ndarray, title: str, text: str) -> None:
-    axes.imshow(picture, interpolation='antialiased')
-    axes.set_title(title, fontsize=10, pad=4)
-    style = dict(fontsize=7.5, va='top', linespacing=1.25)
-    axes.text(0, -0.03, text, transform=axes.transAxes, **style)
 
 
 def _caption(
@@ -111,47 +112,3 @@ def _notes(
         share = sum(h.probability for h in more)
         notes.append(f'{len(more)} more, {100 * share:.0f} % in all')
     return notes
-
-
-def _place_grid(
-    figure: Figure, cell: float, lines: int, bottom: float, rows: int
-) -> None:
-    """Leave room for titles above and words below each picture."""
-    total = figure.get_figheight()
-    words = 0.12 + 0.16 * lines
-    picture = cell - 0.18 - words
-    figure.subplots_adjust(
-        left=0.01,
-        right=0.99,
-        top=1 - 0.24 / total,
-        bottom=(bottom + words - 0.06) / total,
-        wspace=0.04,
-        hspace=(cell - picture) / picture if rows > 1 else 0,
-    )
-
-
-def _add_legend(
-    figure: Figure,
-    used: np.ndarray,
-    classes: Sequence[str],
-    palette: np.ndarray,
-    per_line: int,
-) -> None:
-    """Name the colours of the classes that are seen."""
-    if len(palette) == 2:
-        used = used[used == 1]
-    handles = [
-        Patch(color=palette[c] / 255, label=classes[c]) for c in used.tolist()
-    ]
-    if handles:
-        figure.legend(
-            handles=handles,
-            loc='lower left',
-            ncols=min(len(handles), per_line),
-            fontsize=7.5,
-            frameon=False,
-            handlelength=1,
-            handleheight=1,
-            borderaxespad=0.2,
-            bbox_to_anchor=(0.003, 0),
-        )

@@ -10,7 +10,9 @@ from matplotlib.figure import Figure
 from ..structures.colours import UNLABELLED, extended
 from ..utils.errors import UserError
 
-CELL = 1.25  # inches
+CELL, TOP = 1.25, 0.28  # inches
+MAX_LABELS = 4
+IGNORED = 255
 GREYS = (14, 15)  # of tab20; too close to unlabelled pixels
 
 
@@ -54,14 +56,12 @@ def dataset_palette(metainfo: Mapping | None, num_classes: int) -> np.ndarray:
     return np.array(palette, np.uint8)
 
 
-def colour_labels(
-    label_map: np.ndarray, palette: np.ndarray, ignore_index: int = 255
-) -> np.ndarray:
+def colour_labels(label_map: np.ndarray, palette: np.ndarray) -> np.ndarray:
     """Turn class ids (H, W) into colours (H, W, 3) uint8; ignored is grey."""
     table = np.empty((max(256, len(palette)), 3), np.uint8)
     table[:] = UNLABELLED
     table[: len(palette)] = palette
-    table[ignore_index] = UNLABELLED
+    table[IGNORED] = UNLABELLED
     return table[label_map]
 
 
@@ -80,21 +80,14 @@ def normalised_entropy(probs: np.ndarray) -> np.ndarray:
 def draw_sample_grid(
     rows: Sequence[SampleRow],
     num_samples: int = 8,
-    num_labels: int = 4,
     palette: np.ndarray | None = None,
-    ignore_index: int = 255,
-    title: str | None = None,
 ) -> Figure:
     """Draw a row per image: image, annotators, mean, entropy, samples.
 
     Args:
         rows: The images.
         num_samples: Samples shown at most.
-        num_labels: Annotators shown at most; no such column if no row has
-            labels.
         palette: Class colours (K, 3) uint8; `default_palette` if None.
-        ignore_index: Label that is drawn grey.
-        title: Heading of the figure.
 
     Returns:
         The figure.
@@ -104,16 +97,15 @@ def draw_sample_grid(
     if palette is None:
         palette = default_palette(len(rows[0].probs))
     num_labels = min(
-        num_labels, max(0 if r.labels is None else len(r.labels) for r in rows)
+        MAX_LABELS, max(0 if r.labels is None else len(r.labels) for r in rows)
     )
     num_samples = min(num_samples, max(len(r.samples) for r in rows))
     heads = ['image']
     heads += [f'reader {i + 1}' for i in range(num_labels)]
     heads += ['mean', 'entropy']
     heads += [f'sample {i + 1}' for i in range(num_samples)]
-    top = 0.28 + (0.3 if title else 0)
     height, width = rows[0].image.shape[:2]
-    size = (CELL * len(heads) * width / height, CELL * len(rows) + top)
+    size = (CELL * len(heads) * width / height, CELL * len(rows) + TOP)
     figure = Figure(size, layout=None)
     grid = figure.subplots(
         len(rows),
@@ -123,7 +115,7 @@ def draw_sample_grid(
             left=0.003,
             right=0.997,
             bottom=0.01,
-            top=1 - top / size[1],
+            top=1 - TOP / size[1],
             wspace=0.04,
             hspace=0.04,
         ),
@@ -136,13 +128,11 @@ def draw_sample_grid(
         labels = () if row.labels is None else row.labels[:num_labels]
         line[0].imshow(row.image)
         for axes, label in zip(line[1:], labels, strict=False):
-            axes.imshow(colour_labels(label, palette, ignore_index))
+            axes.imshow(colour_labels(label, palette))
         line = line[1 + num_labels :]
         line[0].imshow(colour_mean(row.probs, palette))
         entropy = normalised_entropy(row.probs)
         line[1].imshow(entropy, cmap='magma', vmin=0, vmax=1)
         for axes, sample in zip(line[2:], row.samples, strict=False):
-            axes.imshow(colour_labels(sample, palette, ignore_index))
-    if title:
-        figure.suptitle(title, fontsize=10, y=1 - 0.08 / size[1])
+            axes.imshow(colour_labels(sample, palette))
     return figure

@@ -10,8 +10,9 @@ from mmseg.registry import HOOKS
 from mmseg.structures import SegDataSample
 from PIL import Image
 
+from mmcar.datasets.image_files import input_image
 from mmcar.report import hooks
-from mmcar.report.hooks import input_image, output_name
+from mmcar.report.hooks import output_name
 from mmcar.utils.errors import UserError
 
 
@@ -169,3 +170,18 @@ def test_input_image():
     assert input_image(deep, (1, 2)).tolist() == [[[0] * 3, [255] * 3]]
     grey = torch.tensor([[[-1.0, 1.0]]])
     assert input_image(grey, (1, 2)).tolist() == [[[0] * 3, [255] * 3]]
+
+
+def test_figures_are_shown_where_there_is_a_screen(monkeypatch):
+    shown = []
+    monkeypatch.setattr(hooks, 'show_picture', lambda *a: shown.append(a))
+    monkeypatch.setenv('DISPLAY', ':0')
+    hook = HOOKS.build(dict(type='ShowSamplesHook', wait_time=0.5))
+    run_hook(hook, predicted())
+    ((picture, name, seconds),) = shown
+    assert picture.shape[2] == 3 and picture.std() > 0
+    assert (name, seconds) == ('a/b/val/x.1', 0.5)
+    for screen in ('DISPLAY', 'WAYLAND_DISPLAY'):
+        monkeypatch.delenv(screen, raising=False)
+    with pytest.raises(UserError, match='no display'):
+        HOOKS.build(dict(type='ShowSamplesHook'))

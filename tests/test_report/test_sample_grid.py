@@ -34,12 +34,9 @@ def test_columns_follow_what_is_there():
 
 def test_limits_and_saving(tmp_path):
     figure = grid.draw_sample_grid(
-        [row(samples=20, labels=9, classes=24)],
-        num_samples=5,
-        num_labels=3,
-        title='many',
+        [row(samples=20, labels=9, classes=24)], num_samples=5
     )
-    assert shown(figure)[1] == [1 + 3 + 2 + 5]
+    assert shown(figure)[1] == [1 + 4 + 2 + 5]
     figure.savefig(tmp_path / 'a.png')
     assert (tmp_path / 'a.png').stat().st_size > 1000
 

@@ -11,8 +11,7 @@ from .scripts import load_script
 from .test_check_dataset import write_config
 
 
-def test_page_and_pictures(tmp_path, capsys):
-    make_set(tmp_path, ('a', 'b', 'c'), (2, 3, 1))
+def with_pipeline(tmp_path):
     pipeline = """
 train_dataloader['dataset']['pipeline'] = [
     dict(type='LoadCheckedImage'),
@@ -22,7 +21,12 @@ train_dataloader['dataset']['pipeline'] = [
     config = write_config(tmp_path, ('train',))
     with open(config, 'a') as file:
         file.write(pipeline)
-    out = tmp_path / 'out'
+    return config
+
+
+def test_page_and_pictures(tmp_path, capsys):
+    make_set(tmp_path, ('a', 'b', 'c'), (2, 3, 1))
+    config, out = with_pipeline(tmp_path), tmp_path / 'out'
     tool = load_script('analysis_tools/browse_dataset.py')
     tool.main([config, str(out)])
     assert '3 of 3 images' in capsys.readouterr().out
@@ -59,3 +63,27 @@ def test_colours_of_labels():
     image = np.full((1, 3, 3), 100, np.uint8)
     painted = tool.paint(image, np.array([[0, 1, 255]]), palette)
     assert painted[0].tolist() == [[50] * 3, [75, 100, 150], [100] * 3]
+
+
+def test_without_a_screen_a_folder_is_asked_for(tmp_path, monkeypatch):
+    for name in ('DISPLAY', 'WAYLAND_DISPLAY'):
+        monkeypatch.delenv(name, raising=False)
+    config = write_config(tmp_path, ('train',))
+    tool = load_script('analysis_tools/browse_dataset.py')
+    with pytest.raises(UserError, match='no display'):
+        tool.main([config])
+    with pytest.raises(SystemExit):
+        tool.main([config, '--not-show'])
+
+
+def test_shows_in_windows_as_mmseg_does(tmp_path, monkeypatch):
+    make_set(tmp_path, ('a', 'b'), (2, 3))
+    shown = []
+    tool = load_script('analysis_tools/browse_dataset.py')
+    monkeypatch.setenv('DISPLAY', ':0')
+    monkeypatch.setattr(tool, 'show_picture', lambda *args: shown.append(args))
+    tool.main([with_pipeline(tmp_path), '--show-interval', '0.5'])
+    assert [(p.shape[0], s) for p, _, s in shown] == [(12, 0.5)] * 2
+    out = tmp_path / 'out'
+    tool.main([with_pipeline(tmp_path), '--output-dir', str(out)])
+    assert len(shown) == 2 and len([*out.glob('*.png')]) == 2

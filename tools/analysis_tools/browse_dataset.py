@@ -5,7 +5,8 @@ Example::
     python tools/analysis_tools/browse_dataset.py \
         configs/_base_/datasets/bubil.py work_dirs/browse --split val
 
-Shows what the pipeline of the split gives to a model, augmentation included.
+Shows what the pipeline of the split gives to a model, augmentation included;
+in windows, if no folder is named.
 """
 
 import argparse
@@ -19,8 +20,8 @@ from mmengine.registry import init_default_scope
 from mmseg.registry import DATASETS
 
 from mmcar.cli import add_console_arguments, read_config, run_tool
-from mmcar.datasets.image_files import write_png
-from mmcar.report.hooks import input_image
+from mmcar.datasets.image_files import input_image, write_png
+from mmcar.report.windows import need_screen, show_picture
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file
 from mmcar.utils.progress import track
@@ -40,7 +41,18 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument('config')
-    parser.add_argument('out_dir', type=Path)
+    parser.add_argument('out_dir', type=Path, nargs='?')
+    parser.add_argument(
+        '--output-dir', type=Path, help="the same, as in MMSegmentation's tool"
+    )
+    parser.add_argument(
+        '--not-show',
+        action='store_true',
+        help='open no window; none is opened where a folder is given',
+    )
+    parser.add_argument(
+        '--show-interval', type=float, default=2, help='seconds of a window'
+    )
     parser.add_argument('--split', default='train')
     parser.add_argument('--num', type=int, default=20, help='images to draw')
     parser.add_argument('--seed', type=int, default=0)
@@ -49,6 +61,9 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     args = parser.parse_args(argv)
     if args.num <= 0:
         parser.error(f'--num {args.num}: expected a positive number')
+    args.out_dir = args.out_dir or args.output_dir
+    if args.out_dir is None and args.not_show:
+        parser.error('--not-show: name a folder, OUT_DIR')
     return args
 
 
@@ -96,6 +111,8 @@ def main(argv: list[str] | None = None) -> None:
     loader = config.get(f'{args.split}_dataloader')
     if loader is None:
         raise UserError(f'{args.config} has no {args.split}_dataloader.')
+    if args.out_dir is None:
+        need_screen('name a folder to write them to, OUT_DIR.')
     init_default_scope('mmseg')
     np.random.seed(args.seed)
     dataset = DATASETS.build(loader.dataset)
@@ -107,8 +124,14 @@ def main(argv: list[str] | None = None) -> None:
         packed = dataset[int(i)]
         path = packed['data_samples'].img_path
         name = f'{i:06d}_{Path(path).stem}.png'
-        write_png(args.out_dir / name, draw_sample(packed, palette))
+        picture = draw_sample(packed, palette)
+        if args.out_dir is None:
+            show_picture(picture[..., ::-1], path, args.show_interval)
+            continue
+        write_png(args.out_dir / name, picture)
         figures.append(FIGURE.format(text=html.escape(path), src=name))
+    if args.out_dir is None:
+        return
     legend = (
         'Image, drawn or majority label, then every annotator. '
         + ', '.join(

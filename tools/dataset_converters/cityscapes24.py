@@ -18,7 +18,7 @@ from collections import Counter
 from pathlib import Path
 
 import cv2
-from writing import claim_folder
+from writing import claim_folder, positive
 
 from mmcar.cli import add_console_arguments, run_tool
 from mmcar.datasets.image_files import read_image, write_png
@@ -47,8 +47,7 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     args = parser.parse_args(argv)
     if len(set(args.splits)) < len(args.splits):
         parser.error(f'--splits {args.splits}: expected each split once')
-    if args.height <= 0:
-        parser.error(f'--height {args.height}: expected a positive number')
+    positive(parser, args, 'height')
     return args
 
 

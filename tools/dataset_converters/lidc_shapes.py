@@ -30,6 +30,7 @@ from simulated_ct import simulate_crop
 from writing import (
     CountingWriter,
     claim_folder,
+    positive,
     split_patients,
     write_settings,
 )
@@ -65,10 +66,7 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     )
     add_console_arguments(parser)
     args = parser.parse_args(argv)
-    for name in ('patients', 'size', 'spacing', 'jobs'):
-        value = getattr(args, name)
-        if value is not None and value <= 0:
-            parser.error(f'--{name} {value}: expected a positive number')
+    positive(parser, args, 'patients', 'size', 'spacing', 'jobs')
     return args
 
 

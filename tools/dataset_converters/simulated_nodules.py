@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 from simulated_ct import blur, lung
-from writing import CountingWriter, claim_folder, write_settings
+from writing import CountingWriter, claim_folder, positive, write_settings
 
 from mmcar.cli import add_console_arguments, run_tool
 from mmcar.utils.progress import track
@@ -119,11 +119,7 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument('--seed', type=int, default=0)
     add_console_arguments(parser)
     args = parser.parse_args(argv)
-    for name in ('images', 'size'):
-        if getattr(args, name) <= 0:
-            parser.error(
-                f'--{name} {getattr(args, name)}: expected a positive number'
-            )
+    positive(parser, args, 'images', 'size')
     return args
 
 

@@ -1,5 +1,6 @@
 """What the converters share: splits, settings, a summary."""
 
+import argparse
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,16 @@ from mmcar.utils.files import write_json
 
 SPLITS = ('train', 'val', 'test')
 SETTINGS = 'settings.json'
+
+
+def positive(
+    parser: argparse.ArgumentParser, args: argparse.Namespace, *names: str
+) -> None:
+    """Refuse arguments, where they are given, that are not positive."""
+    for name in names:
+        value = getattr(args, name)
+        if value is not None and value <= 0:
+            parser.error(f'--{name} {value}: expected a positive number')
 
 
 def split_patients(

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 from mmcar import cli
-from mmcar.inference.mmseg_model import samples_itself, wrap_stock_config
+from mmcar.inference.model_loading import load_model
 from mmcar.inference.onnx_export import OnnxSampler, agreement, export_onnx
 from mmcar.models import CARSegmentor
 from mmcar.utils.errors import UserError
@@ -42,35 +42,15 @@ def parse_args() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def load_model(args: argparse.Namespace) -> CARSegmentor:
-    """Build the config's model, on the CPU, with its weights."""
-    from mmengine.registry import init_default_scope
-    from mmseg.registry import MODELS
-
-    from mmcar.models.weights import load_checkpoint
-
-    cfg = cli.load_config(args)
-    init_default_scope('mmseg')
-    stock = not samples_itself(cfg)
-    if stock:
-        cfg = wrap_stock_config(cfg, args.checkpoint)
-    model = MODELS.build(cfg.model)
+def build(args: argparse.Namespace) -> CARSegmentor:
+    """The config's model, on the CPU, with its weights."""
+    model = load_model(cli.load_config(args), args.checkpoint)
     if not isinstance(model, CARSegmentor):
         raise UserError(
             f'{args.config}: {type(model).__name__} cannot be exported; '
             'expected a CARSegmentor or a stock MMSeg model.'
         )
-    weights = any(p.requires_grad for p in model.parameters())
-    if args.checkpoint is None and (stock or weights):
-        raise UserError('This model has weights: name a checkpoint.')
-    if args.checkpoint is not None and not stock:
-        load_checkpoint(
-            model,
-            args.checkpoint,
-            source=f'Checkpoint {args.checkpoint}',
-            advice='Give the config that it was trained with.',
-        )
-    return model.eval()
+    return model
 
 
 def other_size(
@@ -132,7 +112,7 @@ def main() -> None:
                 f'{package} is not installed: pip install -r '
                 'requirements/deploy.txt'
             )
-    model = load_model(args)
+    model = build(args)
     size = (args.size[0], args.size[1])
     sampler = export_onnx(model, args.out, size, args.channels)
     check(sampler, args.out, args)

@@ -1,6 +1,7 @@
 """Checkpoints that survive a kill at any moment."""
 
-import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -125,50 +126,22 @@ class SafeCheckpointHook(CheckpointHook):
     def _save_checkpoint_with_step(
         self, runner: Runner, step: int, meta: dict
     ) -> None:
-        # The base class removes old checkpoints first and then truncates
-        # ``last_checkpoint``; here both happen after the new one is whole.
-        outdated = self._keep(runner, step)
-        name = self.filename_tmpl.format(step)
-        self.last_ckpt = os.path.join(self.out_dir, name)
-        runner.message_hub.update_info('last_ckpt', self.last_ckpt)
         # Here, where all processes are; one of them saves.
         self.gradients = mean_gradients(unwrap_model(runner.model))
-        runner.save_checkpoint(
-            self.out_dir,
-            name,
-            save_optimizer=self.save_optimizer,
-            save_param_scheduler=self.save_param_scheduler,
-            meta=meta,
-            by_epoch=self.by_epoch,
-            backend_args=self.backend_args,
-        )
+        with self._removing_later():
+            super()._save_checkpoint_with_step(runner, step, meta)
         self.gradients = None
-        if is_main_process():
-            pointer = os.path.join(runner.work_dir, 'last_checkpoint')
-            write_file(pointer, self.last_ckpt.encode())
-            for path in outdated:
-                path.unlink(missing_ok=True)
-
-    def _keep(self, runner: Runner, step: int) -> list[Path]:
-        """Count a new checkpoint; the files it makes superfluous."""
-        if self.max_keep_ckpts <= 0 or step in self.keep_ckpt_ids:
-            return []
-        outdated = []
-        if len(self.keep_ckpt_ids) == self.max_keep_ckpts:
-            oldest = self.keep_ckpt_ids.popleft()
-            name = self.filename_tmpl.format(oldest)
-            outdated.append(Path(self.out_dir) / name)
-        self.keep_ckpt_ids.append(step)
-        runner.message_hub.update_info(
-            'keep_ckpt_ids', list(self.keep_ckpt_ids)
-        )
-        return outdated
 
     def _save_best_checkpoint(self, runner: Runner, metrics: dict) -> None:
-        if not self.save_best:
-            return
+        if self.save_best:
+            with self._removing_later():
+                super()._save_best_checkpoint(runner, metrics)
+
+    @contextmanager
+    def _removing_later(self) -> Iterator[None]:
+        """Remove what the base class removes once the new file is whole."""
         backend, self.file_backend = self.file_backend, _RemoveLater()
-        super()._save_best_checkpoint(runner, metrics)
+        yield
         replaced, self.file_backend = self.file_backend.paths, backend
         for path in replaced:
             backend.remove(path)

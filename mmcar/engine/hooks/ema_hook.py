@@ -112,7 +112,7 @@ class NetworkEMAHook(Hook):
                 average.copy_(new)
 
     def before_val_epoch(self, runner: Runner) -> None:
-        """Use the average while validating."""
+        """Use the average while validating and testing."""
         self._swap()
 
     def after_val_epoch(
@@ -121,15 +121,7 @@ class NetworkEMAHook(Hook):
         """Return to the raw weights."""
         self._swap()
 
-    def before_test_epoch(self, runner: Runner) -> None:
-        """Use the average while testing."""
-        self._swap()
-
-    def after_test_epoch(
-        self, runner: Runner, metrics: dict[str, float] | None = None
-    ) -> None:
-        """Return to the raw weights."""
-        self._swap()
+    before_test_epoch, after_test_epoch = before_val_epoch, after_val_epoch
 
     @torch.no_grad()
     def _swap(self) -> None:

@@ -73,14 +73,11 @@ class ProgressHook(Hook):
     def after_val_iter(
         self, runner: Runner, batch_idx: int, **kwargs: Any
     ) -> None:
-        """Move the bar of a validation."""
-        self._advance()
+        """Move the bar of a validation or test."""
+        if self.bar is not None:
+            self.bar.advance()
 
-    def after_test_iter(
-        self, runner: Runner, batch_idx: int, **kwargs: Any
-    ) -> None:
-        """Move the bar of a test."""
-        self._advance()
+    after_test_iter = after_val_iter
 
     def after_val_epoch(
         self, runner: Runner, metrics: Mapping[str, float] | None = None
@@ -98,10 +95,6 @@ class ProgressHook(Hook):
     ) -> None:
         """End the test."""
         self._close()
-
-    def _advance(self) -> None:
-        if self.bar is not None:
-            self.bar.advance()
 
     def _close(self) -> None:
         if self.bar is not None:

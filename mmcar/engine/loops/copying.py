@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from torch import nn
 
-from ...models.weights import load_weights
 from ...utils.errors import UserError
 from .schedule import Phase
 
@@ -17,23 +16,19 @@ def copy_weights(networks: Mapping[str, nn.Module], phase: Phase) -> None:
         phase: Its ``copy`` names the parts.
     """
     for target, source in phase.copy.items():
-        load_weights(
-            find_part(networks, target),
-            find_part(networks, source).state_dict(),
-            source=f'train_cfg.phases: copy={phase.copy}',
-            advice=f'Give {target} the config of {source}.',
-        )
+        weights = find_part(networks, source).state_dict()
+        find_part(networks, target).load_state_dict(weights)
 
 
 def check_copies(networks: Mapping[str, nn.Module], phase: Phase) -> None:
     """Refuse parts that do not exist or differ in shape, before training."""
     for target, source in phase.copy.items():
         shapes = [
-            {name: value.shape for name, value in part.state_dict().items()}
-            for part in (
-                find_part(networks, target),
-                find_part(networks, source),
-            )
+            {
+                k: v.shape
+                for k, v in find_part(networks, p).state_dict().items()
+            }
+            for p in (target, source)
         ]
         if shapes[0] != shapes[1]:
             raise UserError(

@@ -172,13 +172,8 @@ def _parse(index: int, cfg: Mapping, start: int) -> Phase:
     for name, cycle in cycles.items():
         _check_cycle(f'{where}.cycles[{name!r}]', name, cycle, train)
     cycles = {name: tuple(cycle) for name, cycle in cycles.items()}
-    copies = cfg.get('copy') or {}
-    if not isinstance(copies, Mapping):
-        raise UserError(
-            f'{where}.copy={copies!r}: expected a dict such as '
-            "{'generator.net': 'calibration'}"
-        )
-    return Phase(start, iters, tuple(train), cycles, dict(copies))
+    copies = dict(cfg.get('copy') or {})
+    return Phase(start, iters, tuple(train), cycles, copies)
 
 
 def _check_cycle(

@@ -1,18 +1,12 @@
 """One image as the explorer of the report needs it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import cv2
 import numpy as np
 
-from ...evaluation import (
-    ContourBoxplot,
-    FlipState,
-    Hypothesis,
-    describe_changes,
-)
+from ...evaluation import ContourBoxplot, describe_changes
+from ...inference.results import InferenceResult
 from .encoding import (
     pack_bytes,
     pack_maps,
@@ -23,36 +17,9 @@ from .encoding import (
 )
 
 
-@dataclass
-class ExploredImage:
-    """What is known of an image, of height H and width W.
-
-    Attributes:
-        name: Its name.
-        picture: RGB (H, W, 3) uint8.
-        labels: The annotators' label maps (A, H, W).
-        decision: Most probable classes (H, W).
-        samples: Label maps drawn (S, H, W).
-        class_probs: Pixelwise probabilities (K, H, W).
-        hypotheses: The samples in groups.
-        flip_states: How often each switchable class is in which state.
-        boxplot: Of the foreground of two classes.
-    """
-
-    name: str
-    picture: np.ndarray
-    labels: np.ndarray
-    decision: np.ndarray
-    samples: np.ndarray
-    class_probs: np.ndarray
-    hypotheses: Sequence[Hypothesis]
-    flip_states: Sequence[FlipState]
-    boxplot: ContourBoxplot | None
-
-
 def pack_image(
-    image: ExploredImage,
-    classes: Sequence[str],
+    image: InferenceResult,
+    labels: np.ndarray,
     *,
     ignore_index: int = 255,
     num_bins: int = 10,
@@ -61,8 +28,8 @@ def pack_image(
     """Reduce an image to what JSON can carry.
 
     Args:
-        image: The image.
-        classes: Names of the K classes.
+        image: What a model says of it.
+        labels: The annotators' label maps (A, H, W).
         ignore_index: Id of unlabelled pixels in the labels.
         num_bins: Number of confidence bins.
         max_side: Larger images are made smaller, label maps without
@@ -75,9 +42,9 @@ def pack_image(
     """
     height, width = image.decision.shape
     size = shown_size((height, width), max_side)
-    dtype = np.uint8 if len(classes) < 256 else np.uint16
+    dtype = np.uint8 if len(image.classes) < 256 else np.uint16
     ignored = int(np.iinfo(dtype).max)
-    labels = np.where(image.labels == ignore_index, ignored, image.labels)
+    labels = np.where(labels == ignore_index, ignored, labels)
     decision, labels, samples = (
         pick_pixels(maps, size).astype(dtype)
         for maps in (image.decision, labels, image.samples)
@@ -93,7 +60,7 @@ def pack_image(
         samples=len(samples),
         wide=dtype is np.uint16,
         ignored=ignored,
-        picture=pack_picture(_resized(image.picture, size)),
+        picture=pack_picture(_resized(image.image, size)),
         maps=pack_maps(decision, np.concatenate([labels, samples])),
         probs=_packed_probs(image.class_probs, size),
         bins=pack_bytes(bins.astype(np.uint8)),
@@ -102,7 +69,7 @@ def pack_image(
                 probability=one.probability,
                 members=list(one.members),
                 representative=one.representative,
-                words=describe_changes(one.changes, classes),
+                words=describe_changes(one.changes, image.classes),
             )
             for one in image.hypotheses
         ],

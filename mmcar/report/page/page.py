@@ -51,10 +51,10 @@ class Page:
         num_samples: Samples per image.
         classes: Names of the classes.
         palette: Their colours (K, 3) uint8.
+        curves: Training curves; none if empty.
         summary: Figures of all images, from `Survey.summary`.
         rows: Figures of each image.
         explored: Packed images, by their position in ``rows``.
-        curves: Training curves; none if empty.
         unreadable: Images that could not be read, name -> reason.
     """
 
@@ -63,11 +63,11 @@ class Page:
     num_samples: int
     classes: Sequence[str]
     palette: np.ndarray
-    summary: Mapping[str, Any]
-    rows: Sequence[Mapping[str, Any]]
-    explored: Mapping[int, Mapping[str, Any]]
     curves: Curves = field(default_factory=dict)
-    unreadable: Mapping[str, str] = field(default_factory=dict)
+    summary: dict[str, Any] = field(default_factory=dict)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    explored: dict[int, dict[str, Any]] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
 
 
 def render_page(page: Page) -> str:

@@ -8,8 +8,8 @@ import torch
 from mmengine.runner import Runner
 from torch import Tensor, nn
 
+from mmcar.datasets.image_files import input_image
 from mmcar.engine import unwrap_model
-from mmcar.report.hooks import input_image
 from mmcar.structures import label_distribution
 from mmcar.utils.errors import UserError
 

@@ -1,11 +1,12 @@
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
 from mmcar.evaluation import contour_boxplot, find_flip_states, find_hypotheses
-from mmcar.report.page import ExploredImage, pack_image
+from mmcar.report.page import pack_image
 from mmcar.structures import ClassFlips
 
 from .unpacking import unpack, unpack_maps
@@ -21,9 +22,10 @@ def explored(num_classes=2, annotators=3, samples=5, size=SIZE, flips=()):
     labels[0, :2] = 99
     drawn, decision = torch.from_numpy(maps), torch.from_numpy(probs.argmax(0))
     table = ClassFlips.parse(flips)
-    return ExploredImage(
+    return SimpleNamespace(
         name='val/0.png',
-        picture=rng.integers(0, 256, (*size, 3), np.uint8),
+        classes=[f'class {k}' for k in range(num_classes)],
+        image=rng.integers(0, 256, (*size, 3), np.uint8),
         labels=labels.astype(np.uint8),
         decision=probs.argmax(0).astype(np.uint8),
         samples=maps,
@@ -35,8 +37,7 @@ def explored(num_classes=2, annotators=3, samples=5, size=SIZE, flips=()):
 
 
 def pack(image, **options):
-    classes = [f'class {k}' for k in range(len(image.class_probs))]
-    packed = pack_image(image, classes, ignore_index=99, **options)
+    packed = pack_image(image, image.labels, ignore_index=99, **options)
     return json.loads(json.dumps(packed, allow_nan=False))
 
 

@@ -27,7 +27,9 @@ def page_of(samples, metainfo, **changes):
     number = len(metainfo['classes'])
     for i, row in enumerate(rows):
         row |= dict(image=f'val/{i}.png', entropy=0.1 * i, hypotheses=1)
-    packed = pack_image(explored(number), metainfo['classes'])
+    image = explored(number)
+    image.classes = metainfo['classes']
+    packed = pack_image(image, image.labels)
     values = dict(
         title='a model',
         facts={'seed': '0'},
