@@ -9,7 +9,7 @@ from mmengine.device import get_device
 
 from ..engine.black_box_cache import prepare_caches
 from ..evaluation.dataset_scores import DatasetScores
-from ..evaluation.metrics.sample_metric import write_csv
+from ..evaluation.metrics.base import write_csv
 from ..inference.model_loading import load_model, read_config
 from ..inference.results import claim_out_dir
 from ..report import (

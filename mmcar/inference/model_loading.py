@@ -11,10 +11,10 @@ from mmengine.model import revert_sync_batchnorm
 from mmengine.registry import init_default_scope
 from mmseg.registry import DATASETS, MODELS
 
+from ..compat.console import quiet
 from ..models.black_boxes import check_black_boxes
 from ..models.segmentors import StochasticSegmentor
 from ..models.weights import load_checkpoint
-from ..utils.console import quiet
 from ..utils.errors import MissingFileError, UserError
 from .mmseg_model import samples_itself, sampling_model
 
