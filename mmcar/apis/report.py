@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 from mmengine.config import Config
 from mmengine.device import get_device
 
+from ..compat.configs import read_config
 from ..engine.black_box_cache import prepare_caches
 from ..evaluation.dataset_scores import DatasetScores
 from ..evaluation.metrics.base import write_csv
-from ..inference.model_loading import load_model, read_config
+from ..inference.model_loading import load_model
 from ..inference.results import claim_out_dir
 from ..report import (
     SampleRow,
