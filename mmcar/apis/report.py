@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 from mmengine.config import Config
 from mmengine.device import get_device
 
+from ..compat.configs import read_config
 from ..engine.black_box_cache import prepare_caches
-from ..evaluation.metrics.sample_metric import write_csv
-from ..evaluation.survey import Survey
-from ..inference.model_loading import load_model, read_config
+from ..evaluation.dataset_scores import DatasetScores
+from ..evaluation.metrics.base import write_csv
+from ..inference.model_loading import load_model
 from ..inference.results import claim_out_dir
 from ..report import (
     SampleRow,
@@ -129,7 +130,7 @@ def build_report(
             f'The model predicts {model.num_classes} classes, but the data '
             f'set has {len(classes)}: {", ".join(classes)}.'
         )
-    survey = Survey(
+    scores = DatasetScores(
         metainfo,
         model.test_cfg['num_samples'],
         _configured(cfg),
@@ -141,12 +142,12 @@ def build_report(
     page = Page(
         title=title or _name(cfg),
         facts=_facts(cfg, checkpoint, model),
-        num_samples=survey.num_samples,
+        num_samples=scores.num_samples,
         classes=classes,
         palette=overlay_palette(len(classes), metainfo.get('palette')),
         curves=_curves(checkpoint, work_dir),
     )
-    grid = collect(page, model, images, metainfo, survey, selection, max_side)
+    grid = collect(page, model, images, metainfo, scores, selection, max_side)
     return write_report(page, out, grid if figures else None)
 
 

@@ -13,8 +13,8 @@ from mmseg.structures import SegDataSample
 from torch.utils.data import DataLoader, Dataset
 
 from ..datasets.image_files import input_image
+from ..evaluation.dataset_scores import DatasetScores
 from ..evaluation.metrics.fields import labels_of
-from ..evaluation.survey import Survey
 from ..inference.image_inputs import LoadedImage
 from ..inference.inferencer import Unreadable
 from ..inference.results import InferenceResult
@@ -80,7 +80,7 @@ def collect(
     model: Any,
     items: Iterable,
     metainfo: Mapping[str, Any],
-    survey: Survey,
+    scores: DatasetScores,
     selection: Selection,
     max_side: int,
 ) -> list[SampleRow]:
@@ -91,7 +91,7 @@ def collect(
         model: A `StochasticSegmentor` in eval mode.
         items: What `build_loader` gives of every image.
         metainfo: Of the data set.
-        survey: Scores the images.
+        scores: Scores the images.
         selection: Chooses those to keep.
         max_side: See `pack_image`.
 
@@ -100,8 +100,8 @@ def collect(
     """
     pack = partial(
         pack_image,
-        ignore_index=survey.ged.ignore_index,
-        num_bins=survey.calibration.num_bins,
+        ignore_index=scores.ged.ignore_index,
+        num_bins=scores.calibration.num_bins,
         max_side=max_side,
     )
     grid, positions = [], {}
@@ -113,7 +113,7 @@ def collect(
         (sample,) = model.test_step(pseudo_collate([item]))
         data = sample.to_dict()
         result = result_of(item, sample, metainfo)
-        row = survey.add(data) | dict(
+        row = scores.add(data) | dict(
             image=result.name,
             entropy=float(result.entropy.mean()),
             hypotheses=len(result.hypotheses),
@@ -131,7 +131,7 @@ def collect(
         )
     for index, packed in selection.chosen().items():
         page.explored[positions[index]] = packed
-    page.summary = survey.summary()
+    page.summary = scores.summary()
     return grid
 
 

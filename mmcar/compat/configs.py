@@ -2,13 +2,18 @@
 
 import ast
 import contextlib
+import copy
 import functools
 import importlib.metadata
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..utils.errors import MissingFileError
+from ..utils.errors import MissingFileError, UserError
 from ..utils.files import inside
+
+if TYPE_CHECKING:
+    from mmengine.config import Config
 
 PREFIX = 'mmcar::'
 PACKAGE = Path(__file__).parents[1]
@@ -52,6 +57,48 @@ def find_config(name: str) -> str:
             f'relative to {folder}, for example {PREFIX}car/car_lidc.py.'
         )
     return str(path)
+
+
+def read_config(
+    config: 'str | Path | Config',
+    options: Mapping | None = None,
+    key: str | None = None,
+) -> 'Config':
+    """Read a config of a model; the one that is given stays as it is.
+
+    Args:
+        config: Config, its path, or ``'mmcar::...'`` or ``'mmseg::...'`` for
+            one that comes with a package.
+        options: Keys to override, e.g. ``{'model.test_cfg.seed': 1}``.
+        key: What names it in another config, for errors.
+
+    Raises:
+        MissingFileError: There is no such file.
+        UserError: It cannot be read, or says nothing of a model.
+    """
+    from mmengine.config import Config
+
+    name = f'{config}' if key is None else f'{key}={config!r}'
+    try:
+        given = isinstance(config, Config)
+        cfg = copy.deepcopy(config) if given else Config.fromfile(str(config))
+    except FileNotFoundError as error:
+        raise MissingFileError(
+            f'There is no config {name}: expected the path of a config file, '
+            "'mmcar::<folder>/<name>.py' or 'mmseg::<folder>/<name>.py'."
+        ) from error
+    except Exception as error:  # a config is code: it can raise anything
+        raise UserError(
+            f'{name} cannot be read as a config: {type(error).__name__}: '
+            f'{error}'
+        ) from error
+    cfg.merge_from_dict(dict(options or {}))
+    if 'model' not in cfg:
+        raise UserError(
+            f'{name} has no key `model`: expected the config of a '
+            'segmentation model.'
+        )
+    return cfg
 
 
 def find_stock_configs() -> None:

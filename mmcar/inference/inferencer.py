@@ -9,6 +9,7 @@ import torch
 from mmengine.config import Config
 from mmengine.device import get_device
 
+from ..compat.configs import read_config
 from ..compat.console import quiet
 from ..utils.checks import at_least
 from ..utils.errors import UserError
@@ -20,7 +21,7 @@ from .image_inputs import (
     input_shape,
     list_images,
 )
-from .model_loading import Size, load_model, read_config
+from .model_loading import Size, load_model
 from .results import InferenceResult, claim_out_dir
 
 MAX_WAITING = 4

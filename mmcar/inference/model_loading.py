@@ -15,50 +15,12 @@ from ..compat.console import quiet
 from ..models.black_boxes import check_black_boxes
 from ..models.segmentors import StochasticSegmentor
 from ..models.weights import load_checkpoint
-from ..utils.errors import MissingFileError, UserError
+from ..utils.errors import UserError
 from .mmseg_model import samples_itself, sampling_model
 
 META_KEYS = ('classes', 'palette', 'class_flips')
 
 Size = tuple[int, int]
-
-
-def read_config(
-    config: str | Path | Config, cfg_options: Mapping | None = None
-) -> Config:
-    """Read a config; the one that is given stays as it is.
-
-    Args:
-        config: Config, its path, or ``'mmcar::...'`` or ``'mmseg::...'`` for
-            one that comes with a package.
-        cfg_options: Keys to override, e.g. ``{'model.test_cfg.seed': 1}``.
-    """
-    if isinstance(config, Config):
-        cfg = copy.deepcopy(config)
-    else:
-        cfg = _read_file(str(config))
-    cfg.merge_from_dict(dict(cfg_options or {}))
-    if 'model' not in cfg:
-        raise UserError(
-            f'{config} has no key `model`: expected the config '
-            'of a segmentation model.'
-        )
-    return cfg
-
-
-def _read_file(path: str) -> Config:
-    try:
-        return Config.fromfile(path)
-    except FileNotFoundError as error:
-        raise MissingFileError(
-            f'There is no config {path}: expected the path of a config file, '
-            "'mmcar::<folder>/<name>.py' or 'mmseg::<folder>/<name>.py'."
-        ) from error
-    except Exception as error:  # a config is code: it can raise anything
-        raise UserError(
-            f'{path} cannot be read as a config: {type(error).__name__}: '
-            f'{error}'
-        ) from error
 
 
 def load_model(

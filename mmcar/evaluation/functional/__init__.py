@@ -7,33 +7,39 @@ from .calibration import (
     CalibrationBins,
     ScoreSums,
     brier_score,
+    class_area_sums,
     entropy,
     negative_log_likelihood,
     score_sums,
 )
-from .changes import Change, describe_changes
-from .class_areas import class_area_sums
-from .class_flips import flip_energy_distance, flip_energy_terms
+from .class_flips import (
+    flip_energy_distance,
+    flip_energy_terms,
+    flip_observations,
+    flip_offsets,
+    flip_probability_sums,
+)
 from .contour_boxplot import ContourBoxplot, band_depth, contour_boxplot
-from .energy import (
+from .ged import (
     EnergyTerms,
     energy_distance_terms,
     generalized_energy_distance,
 )
-from .hypotheses import (
-    FlipState,
-    Hypothesis,
-    find_flip_states,
-    find_hypotheses,
-)
-from .iou import PairOptions, pairwise_iou
-from .matching import (
+from .hm_iou import (
     best_match_iou,
     decision_iou,
     hungarian_matched_iou,
     sample_diversity,
 )
-from .offsets import flip_observations, flip_offsets, flip_probability_sums
+from .hypotheses import (
+    Change,
+    FlipState,
+    Hypothesis,
+    describe_changes,
+    find_flip_states,
+    find_hypotheses,
+)
+from .iou import PairOptions, pairwise_iou
 
 __all__ = [
     'CalibrationBins',

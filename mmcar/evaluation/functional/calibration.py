@@ -203,11 +203,11 @@ def score_sums(
         ignore_index: Label id that is no observation.
         eps: Smallest probability that the logarithm sees.
     """
-    rows = []
-    for p, y, w in _images(probs, labels, weights):
-        rows.append(sum_scores(observe(p, y, w, ignore_index), eps))
-    columns = zip(*rows, strict=True)
-    return ScoreSums(*(join_images(list(c), probs) for c in columns))
+    rows = [
+        sum_scores(observe(*image, ignore_index), eps)
+        for image in _images(probs, labels, weights)
+    ]
+    return join_images(rows, probs)
 
 
 def sum_scores(observed: Observations, eps: float = 1e-12) -> ScoreSums:
@@ -252,3 +252,33 @@ def negative_log_likelihood(
     """Mean over observations of ``-log p_label``; see :func:`brier_score`."""
     sums = score_sums(probs, labels, ignore_index=ignore_index, eps=eps)
     return sums.nll / sums.number
+
+
+@torch.no_grad()
+def class_area_sums(
+    probs: Tensor,
+    labels: Tensor,
+    *,
+    weights: Tensor | None = None,
+    ignore_index: int = 255,
+) -> Tensor:
+    """Expected and labelled area of each class in one image.
+
+    Over all observations: a pixel counts once per label that has it, with
+    the weight of that label. Of a calibrated model both areas are equal.
+
+    Args:
+        probs: Class probabilities (K, H, W).
+        labels: One map (H, W) or several (A, H, W).
+        weights: Weight of every observation (A, H, W); None is 1.
+        ignore_index: Label id that is no observation.
+
+    Returns:
+        Shape (2, K), float64, on the CPU: expected, labelled. Add them over
+        images.
+    """
+    _, ids, weights = observe(probs, labels, weights, ignore_index)
+    count = weights.sum(0)  # (H, W)
+    expected = (probs.double() * count).sum((1, 2))
+    labelled = torch.bincount(ids.flatten(), weights.flatten(), len(probs))
+    return torch.stack([expected, labelled]).cpu()

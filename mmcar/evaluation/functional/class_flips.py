@@ -1,4 +1,4 @@
-"""Energy distance to labels whose classes flip at random, in closed form."""
+"""Scores where classes of labels flip at random by a known table."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,48 +7,15 @@ from torch import Tensor
 
 from ...structures import ClassFlips
 from ...utils.errors import UserError
-from .energy import EnergyTerms, expected_distance
+from .ged import EnergyTerms, expected_distance
 from .inputs import (
     check_maps,
+    check_probs,
     check_same_size,
     join_images,
     split_images,
 )
-from .iou import ClassIoU, joint_class_ious
-
-
-def flip_class_ious(
-    samples: Tensor,
-    label: Tensor,
-    *,
-    flips: ClassFlips,
-    num_classes: int,
-    ignore_index: int = 255,
-) -> ClassIoU:
-    """IoUs of the 2n switchable classes among samples and two label states.
-
-    In any of the 2^n modes, a pair (class, twin) looks as in the base label
-    or as in the label with everything flipped, so these two maps are enough.
-
-    Args:
-        samples: Shape (S, H, W).
-        label: Base label, shape (H, W).
-        flips: The n entries (class, twin, probability).
-        num_classes: Number of classes.
-        ignore_index: Void id of the label, masked in every pair.
-
-    Returns:
-        Table of shape (2n, S + 2, S + 2): the samples, the base label, the
-        flipped one; class and twin of a flip next to each other.
-    """
-    check_maps('label', label[None], num_classes, ignore_index)
-    return joint_class_ious(
-        samples,
-        torch.stack([label, flips.flip_all(label)]),
-        num_classes=num_classes,
-        classes=flips.ids,
-        ignore_index=ignore_index,
-    )
+from .iou import joint_class_ious
 
 
 def _convolve(a: Tensor, b: Tensor) -> Tensor:
@@ -91,9 +58,28 @@ def _sum_over_states(
     return (total[1:] / number).sum(0), mass[1:].sum(0)
 
 
-def flip_terms_from_iou(table: ClassIoU, flips: ClassFlips) -> EnergyTerms:
-    """Terms of the energy distance from :func:`flip_class_ious`."""
-    n, s = len(flips), table.iou.shape[1] - 2
+def _terms(
+    samples: Tensor,
+    label: Tensor,
+    flips: ClassFlips,
+    num_classes: int,
+    ignore_index: int,
+) -> EnergyTerms:
+    """The terms of one image.
+
+    In any of the 2^n modes, a pair (class, twin) looks as in the base label
+    or as in the label with everything flipped: these two maps are enough.
+    """
+    check_maps('label', label[None], num_classes, ignore_index)
+    check_same_size(samples=samples, label=label)
+    table = joint_class_ious(
+        samples,
+        torch.stack([label, flips.flip_all(label)]),
+        num_classes=num_classes,
+        classes=flips.ids,  # class and twin of a flip next to each other
+        ignore_index=ignore_index,
+    )
+    n, s = len(flips), len(samples)
     p = table.iou.new_tensor([p for _, _, p in flips])
     prob = torch.stack([1 - p, p], 1)  # (n, 2): base, flipped
     iou = table.iou.unflatten(0, (n, 2)).sum(1)  # (n, S + 2, S + 2)
@@ -135,19 +121,11 @@ def flip_energy_terms(
             'flips: expected at least one row (class id, twin id, '
             'probability); without any, use generalized_energy_distance'
         )
-    terms = []
-    for s, y in split_images(samples, label, label_dim=2):
-        check_same_size(samples=s, label=y)
-        ious = flip_class_ious(
-            s,
-            y,
-            flips=table,
-            num_classes=num_classes,
-            ignore_index=ignore_index,
-        )
-        terms.append(flip_terms_from_iou(ious, table))
-    columns = zip(*terms, strict=True)
-    return EnergyTerms(*(join_images(list(c), samples) for c in columns))
+    terms = [
+        _terms(maps, own, table, num_classes, ignore_index)
+        for maps, own in split_images(samples, label, label_dim=2)
+    ]
+    return join_images(terms, samples)
 
 
 def flip_energy_distance(
@@ -179,3 +157,87 @@ def flip_energy_distance(
     return flip_energy_terms(
         samples, label, flips, num_classes, ignore_index
     ).ged
+
+
+def flip_observations(
+    label: Tensor, flips: Iterable[Sequence]
+) -> tuple[Tensor, Tensor]:
+    """The two labels that a pixel can have, and their probabilities.
+
+    Args:
+        label: Base label, shape (H, W).
+        flips: A table, or its rows (class, twin, probability).
+
+    Returns:
+        Labels and weights, both (2, H, W): base, flipped.
+    """
+    table = ClassFlips.parse(flips)
+    flipped = torch.zeros(label.shape, dtype=torch.float64).to(label.device)
+    for c, _, p in table:
+        flipped[label == c] = p
+    return (
+        torch.stack([label, table.flip_all(label)]),
+        torch.stack([1 - flipped, flipped]),
+    )
+
+
+@torch.no_grad()
+def flip_probability_sums(
+    probs: Tensor,
+    label: Tensor,
+    *,
+    flips: Iterable[Sequence],
+    mask: Tensor | None = None,
+    ignore_index: int = 255,
+) -> Tensor:
+    """What a model says of each twin where the label has its class.
+
+    Args:
+        probs: Class probabilities, shape ([N,] K, H, W).
+        label: Base label, shape ([N,] H, W).
+        flips: A table of n rows, or its rows (class, twin, probability).
+        mask: Pixels to use, ([N,] H, W) bool; None is all. For a calibration
+            net on a black box: where the black box agrees with the label.
+        ignore_index: Label id that is no observation.
+
+    Returns:
+        Shape ([N,] n, 2), float64: sum of the twin's probability, number of
+        pixels. Add them over images, then call :func:`flip_offsets`.
+    """
+    check_probs(probs)
+    num_classes = probs.shape[-3]
+    table = ClassFlips.parse(flips, num_classes)
+    if label.shape != probs.shape[:-3] + probs.shape[-2:]:
+        raise UserError(
+            'label: expected one map per image of probs '
+            f'{tuple(probs.shape)}, got {tuple(label.shape)}'
+        )
+    maps = label.reshape(-1, *label.shape[-2:])
+    check_maps('label', maps, num_classes, ignore_index)
+    if mask is not None and mask.shape != label.shape:
+        raise UserError(
+            f'mask: expected the shape of label {tuple(label.shape)}, got '
+            f'{tuple(mask.shape)}'
+        )
+    seen = label != ignore_index
+    seen = seen if mask is None else seen & mask
+    rows = []
+    for c, twin, _ in table:
+        where = (label == c) & seen
+        said = probs[..., twin, :, :].double() * where
+        rows.append(torch.stack([said.sum((-2, -1)), where.sum((-2, -1))], -1))
+    return torch.stack(rows, -2)
+
+
+def flip_offsets(sums: Tensor, flips: Iterable[Sequence]) -> Tensor:
+    """Calibration offset ``|true - predicted probability|`` of every twin.
+
+    Args:
+        sums: Shape (..., n, 2) from :func:`flip_probability_sums`.
+        flips: A table of n rows, or its rows (class, twin, probability).
+
+    Returns:
+        Shape (..., n); NaN for a class without pixels.
+    """
+    true = sums.new_tensor([p for _, _, p in flips])
+    return (true - sums[..., 0] / sums[..., 1]).abs()

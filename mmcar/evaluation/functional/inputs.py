@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -116,9 +117,18 @@ def split_images(
     )
 
 
-def join_images(scores: list[Tensor], samples: Tensor) -> Tensor:
-    """Undo :func:`split_images`: stack only if there was a leading N."""
-    return torch.stack(scores) if samples.dim() == 4 else scores[0]
+def join_images(scores: list, samples: Tensor) -> Any:
+    """Undo :func:`split_images`: stack only if there was a leading N.
+
+    Args:
+        scores: Of each image, a tensor or a named tuple of tensors.
+        samples: What was split.
+    """
+    if samples.dim() != 4:
+        return scores[0]
+    if isinstance(scores[0], Tensor):
+        return torch.stack(scores)
+    return type(scores[0])(*map(torch.stack, zip(*scores, strict=True)))
 
 
 def per_image(

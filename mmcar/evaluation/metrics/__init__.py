@@ -1,15 +1,13 @@
 """Metrics for the evaluators of a config, and their names for --eval."""
 
-from .black_box_metric import BlackBoxIoUMetric
-from .calibration_metric import CalibrationMetric
-from .class_flip_metric import FlipMetric
-from .flood_metric import FloodMetric
-from .ged_metric import GEDMetric
-from .hm_iou_metric import HMIoUMetric
-from .image_metric import ImageMetric
-from .iou_metric import FiniteIoUMetric
+from .base import ImageMetric, SampleMetric
+from .calibration import CalibrationMetric
+from .class_flips import FlipMetric
+from .floods import FloodMetric
+from .ged import GEDMetric
+from .hm_iou import HMIoUMetric
+from .iou import BlackBoxIoUMetric, FiniteIoUMetric
 from .names import metric_configs
-from .sample_metric import SampleMetric
 
 __all__ = [
     'BlackBoxIoUMetric',

@@ -1,14 +1,10 @@
 """The fields of one predicted image, in the dict that metrics are handed."""
 
-from collections.abc import Callable, Hashable
-from typing import Any
-
 from torch import Tensor
 
 from ...utils.errors import NonFiniteError, UserError
 
 PREDICTED = ('seg_logits', 'sample_probs')
-_SHARED = 'shared_by_metrics'
 
 
 def image_name(data_sample: dict) -> str:
@@ -39,37 +35,25 @@ def base_label_of(data_sample: dict) -> Tensor:
     return labels[0]
 
 
-def samples_of(data_sample: dict) -> Tensor:
-    """The sampled label maps (S, H, W) of an image."""
+def samples_of(data_sample: dict, number: int | None = None) -> Tensor:
+    """The sampled label maps (S, H, W) of an image.
+
+    Args:
+        data_sample: The image.
+        number: How many of them, the first; None is all.
+    """
     if 'pred_samples' not in data_sample:
         raise UserError(
             f"{image_name(data_sample)}: no 'pred_samples'; this metric needs "
             'a model that samples, such as CARSegmentor'
         )
-    return data_sample['pred_samples']['data']
-
-
-def check_drawn(available: int, number: int) -> None:
-    """Refuse to score more samples than were drawn."""
-    if number > available:
+    samples = data_sample['pred_samples']['data']
+    if number is not None and number > len(samples):
         raise UserError(
-            f'num_samples={number} but the model drew {available} per image; '
-            'raise num_samples in the test_cfg of the model'
+            f'num_samples={number} but the model drew {len(samples)} per '
+            'image; raise num_samples in the test_cfg of the model'
         )
-
-
-def shared(data_sample: dict, key: Hashable, make: Callable[[], Any]) -> Any:
-    """Compute once what several metrics need of an image.
-
-    Args:
-        data_sample: The image's dict, which all metrics are handed alike.
-        key: What is computed.
-        make: Computes it.
-    """
-    kept = data_sample.setdefault(_SHARED, {})
-    if key not in kept:
-        kept[key] = make()
-    return kept[key]
+    return samples[:number]
 
 
 def count_unlabelled(data_sample: dict, ignore_index: int) -> int:
@@ -94,15 +78,11 @@ def refuse_nonfinite(data_sample: dict) -> None:
 
     Its label maps look like any other: ``argmax`` takes the first NaN.
     """
-
-    def check() -> None:
-        for key in PREDICTED:
-            if key in data_sample and not _decides(data_sample[key]['data']):
-                raise NonFiniteError(
-                    f"{image_name(data_sample)}: '{key}' holds NaN or "
-                    'infinite values, which have no class to score. Look at '
-                    'the image for such values, and at the training log for '
-                    'losses that are not finite.'
-                )
-
-    shared(data_sample, 'finite', check)
+    for key in PREDICTED:
+        if key in data_sample and not _decides(data_sample[key]['data']):
+            raise NonFiniteError(
+                f"{image_name(data_sample)}: '{key}' holds NaN or infinite "
+                'values, which have no class to score. Look at the image for '
+                'such values, and at the training log for losses that are '
+                'not finite.'
+            )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from mmseg.registry import METRICS
 
 from ...utils.errors import UserError
-from .sample_metric import SampleMetric
+from .base import SampleMetric
 
 _STOCK = ('mIoU', 'mDice', 'mFscore')
 _SHORT = {

@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from mmengine.config import Config, ConfigDict
+from mmengine.config import ConfigDict
 from mmengine.hub import get_config
 
+from ...compat.configs import read_config
 from ...utils.errors import MissingFileError, UserError
 
 # Keys of a black box of which exactly one says what it is.
-PART = 2**20  # bytes of a file that are read at once
 FORMS = ('segmentor', 'config', 'backbone')
 
 
@@ -72,34 +72,23 @@ def read_segmentor_config(path: str, zoo_weights: bool = False) -> StockModel:
         path: Config file, or a stock one as ``'mmseg::deeplabv3/...py'``.
         zoo_weights: Also look up the address of its stock weights.
     """
-    try:
-        if '::' in path:
-            cfg = get_config(path, pretrained=zoo_weights)
-        else:
-            cfg = Config.fromfile(path)
-    except FileNotFoundError as error:
-        raise MissingFileError(
-            f'black_box.config={path!r} does not exist: expected the path of '
-            "an MMSeg config file or 'mmseg::<folder>/<name>.py'."
-        ) from error
-    if 'model' not in cfg:
-        raise UserError(f'black_box.config={path!r} has no key `model`.')
+    cfg = read_config(path, key='black_box.config')
+    weights = None
+    if zoo_weights:
+        stock = get_config(path, pretrained=True) if '::' in path else cfg
+        weights = stock.get('model_path')
+        if weights is None:
+            raise UserError(
+                "black_box.checkpoint='pretrained' needs a stock config "
+                "('mmseg::...') that MMSeg has weights for, but "
+                f'black_box.config={path!r}.'
+            )
     model = cfg.model
     if model.get('data_preprocessor') is None:
         model.data_preprocessor = cfg.get('data_preprocessor')
-    if zoo_weights and cfg.get('model_path') is None:
-        raise UserError(
-            "black_box.checkpoint='pretrained' needs a stock config "
-            "('mmseg::...') that MMSeg has weights for, but "
-            f'black_box.config={path!r}.'
-        )
     loader = cfg.get('test_dataloader') or {}
     pipeline = loader.get('dataset', {}).get('pipeline')
-    return StockModel(
-        model,
-        pipeline or cfg.get('test_pipeline'),
-        cfg.model_path if zoo_weights else None,
-    )
+    return StockModel(model, pipeline or cfg.get('test_pipeline'), weights)
 
 
 def identify(black_box: Mapping) -> dict[str, str]:
@@ -138,7 +127,7 @@ def _hash_weights(address: str) -> str:
     try:
         digest = hashlib.sha256()
         with open(address, 'rb') as file:
-            while part := file.read(PART):
+            while part := file.read(2**20):
                 digest.update(part)
         return digest.hexdigest()
     except OSError as error:

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mmengine.config import Config
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
+from ...compat.configs import read_config
 from ...utils.checks import at_least
 from ...utils.errors import UserError
 from ..segmentors.stochastic_segmentor import StochasticSegmentor
@@ -51,7 +51,12 @@ class DeepEnsemble(MixtureSegmentor):
         test_cfg: dict | None = None,
         **kwargs: Any,
     ) -> None:
-        cfg = _member_config(member)
+        cfg = (
+            member
+            if isinstance(member, Mapping)
+            else read_config(member, key='member').model
+        )
+        cfg = dict(cfg)
         found = cfg.pop('data_preprocessor', None)
         if None not in (found, data_preprocessor) and (
             dict(found) != dict(data_preprocessor or {})
@@ -136,13 +141,6 @@ class DeepEnsemble(MixtureSegmentor):
             )
         losses = member.losses(own, batch.own[index])
         return {f'{key}_{index}': value for key, value in losses.items()}
-
-
-def _member_config(member: dict | str) -> dict:
-    """Config of a member's model."""
-    if isinstance(member, Mapping):
-        return dict(member)
-    return dict(Config.fromfile(member).model)
 
 
 def _load(model: nn.Module, path: str) -> None:

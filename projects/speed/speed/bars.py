@@ -236,7 +236,7 @@ BARS = (
         'at a temperature, as TunedSampler: MB without label maps, times the '
         'input',
         beside_input('at temperature'),
-        1.2,
+        2.2,
         False,
     ),
     Bar(

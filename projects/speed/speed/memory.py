@@ -4,7 +4,7 @@ Every version runs in a process of its own; its memory is what it adds to the
 process that holds the input, log-probabilities of ``input_mb``. Label maps of
 the samples take ``maps_mb``; ``whole prediction`` also makes their mean, as
 large as the input, and a decision; at a temperature there are probabilities
-of some rows of a sample besides. A step of the paper's G, without its batch
+of a sample besides. A step of the paper's G, without its batch
 norm, which chunks exclude, adds to model, optimiser and gradients. The
 kernel's record of the peak is reset before (Linux only): making the input
 takes more than most versions do.

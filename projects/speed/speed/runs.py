@@ -114,8 +114,6 @@ class Parts:
                 ('networks', CARSegmentor, 'sample'),
                 ('networks', CARSegmentor, 'sample_labels'),
                 ('networks', SampleMaps, 'add_probs'),
-                ('networks', SampleMaps, 'add_largest'),
-                ('networks', SampleMaps, 'add_rows'),
                 ('metrics', Evaluator, 'process'),
                 ('metrics', Evaluator, 'evaluate'),
                 ('writing', BackgroundWriter, '_write'),

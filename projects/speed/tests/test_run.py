@@ -81,7 +81,7 @@ def test_memory_is_bounded_by_input_and_label_maps(tmp_path):
         plain = row['version'].startswith('probabilities')
         assert (row['peak_mb'] > allowed) == plain, row
     assert 'at temperature' in warm['case']
-    assert warm['peak_mb'] < 1.3 * warm['input_mb'] + warm['maps_mb']
+    assert warm['peak_mb'] < 2.2 * warm['input_mb'] + warm['maps_mb']
     few, many, at_once = (row['peak_mb'] for row in steps)
     assert many < 1.2 * few
     assert at_once > 2 * many  # the measure sees what it should

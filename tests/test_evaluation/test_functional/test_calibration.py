@@ -10,6 +10,7 @@ from torchmetrics.functional.classification import multiclass_calibration_error
 from mmcar.evaluation import (
     CalibrationBins,
     brier_score,
+    class_area_sums,
     entropy,
     negative_log_likelihood,
 )
@@ -155,3 +156,45 @@ def test_bad_inputs(probs, labels, message):
         CalibrationBins().update(probs, labels)
     with pytest.raises(ValueError, match='num_bins'):
         CalibrationBins(0)
+
+
+def loop_over_areas(probs, labels, weights, ignore_index):
+    expected = [0.0] * len(probs)
+    labelled = [0.0] * len(probs)
+    for a, label in enumerate(labels):
+        for i in range(label.shape[0]):
+            for j in range(label.shape[1]):
+                if label[i, j] == ignore_index:
+                    continue
+                weight = float(weights[a, i, j])
+                labelled[int(label[i, j])] += weight
+                for k in range(len(probs)):
+                    expected[k] += weight * float(probs[k, i, j])
+    return torch.tensor([expected, labelled], dtype=torch.float64)
+
+
+@pytest.mark.parametrize('ignore_index', [255, 7])
+@pytest.mark.parametrize('weighted', [False, True])
+def test_areas_are_those_of_a_loop(ignore_index, weighted):
+    g = torch.Generator().manual_seed(3)
+    probs = torch.randn(3, 4, 6, generator=g).softmax(0)
+    labels = torch.randint(3, (2, 4, 6), generator=g)
+    labels[0, :2] = ignore_index
+    weights = torch.rand(2, 4, 6, generator=g).double()
+    found = class_area_sums(
+        probs,
+        labels,
+        weights=weights if weighted else None,
+        ignore_index=ignore_index,
+    )
+    ones = torch.ones_like(weights)
+    expected = loop_over_areas(
+        probs, labels, weights if weighted else ones, ignore_index
+    )
+    torch.testing.assert_close(found, expected)
+
+
+def test_a_single_map_of_labels():
+    probs = torch.tensor([0.25, 0.75]).view(2, 1, 1).expand(2, 2, 2)
+    found = class_area_sums(probs, torch.tensor([[0, 1], [255, 1]]))
+    assert found.tolist() == [[0.75, 2.25], [1, 2]]

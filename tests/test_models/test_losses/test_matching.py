@@ -7,7 +7,7 @@ import pytest
 import torch
 from mmseg.registry import MODELS
 
-from mmcar.evaluation.functional.matching import hungarian_matched_iou
+from mmcar.evaluation.functional.hm_iou import hungarian_matched_iou
 from mmcar.models.losses import SampleBatch
 from mmcar.models.losses.matching import MatchingLoss, matched_distance
 

@@ -52,25 +52,6 @@ def expected_distance(
     return (weights * (1 - iou).nan_to_num()).sum() / weights.sum()
 
 
-def energy_terms_from_iou(
-    iou: Tensor, num_labels: int, label_weights: Tensor | None = None
-) -> EnergyTerms:
-    """Terms from the IoUs of all pairs among samples and labels.
-
-    Args:
-        iou: Shape (S + A, S + A), the A labels last.
-        num_labels: A.
-        label_weights: Shape (A,); None is uniform.
-    """
-    s = len(iou) - num_labels
-    w = label_weights
-    return EnergyTerms(
-        expected_distance(iou[:s, s:], None, w),
-        expected_distance(iou[:s, :s]),
-        expected_distance(iou[s:, s:], w, w),
-    )
-
-
 def _check_weights(weights: Tensor | None, labels: Tensor) -> Tensor | None:
     if weights is None:
         return None
@@ -102,15 +83,20 @@ def energy_distance_terms(
     **options: Unpack[PairOptions],
 ) -> EnergyTerms:
     """The three terms of :func:`generalized_energy_distance`; same inputs."""
-    pairs = split_images(samples, labels)
     weights = _check_weights(label_weights, labels)
     terms = []
-    for i, (s, y) in enumerate(pairs):
-        table = joint_class_ious(s, y, **options)
+    for i, (maps, own) in enumerate(split_images(samples, labels)):
+        iou = joint_class_ious(maps, own, **options).mean(absent)
         w = weights if weights is None or weights.dim() == 1 else weights[i]
-        terms.append(energy_terms_from_iou(table.mean(absent), len(y), w))
-    columns = zip(*terms, strict=True)
-    return EnergyTerms(*(join_images(list(c), samples) for c in columns))
+        s = len(maps)
+        terms.append(
+            EnergyTerms(
+                expected_distance(iou[:s, s:], None, w),
+                expected_distance(iou[:s, :s]),
+                expected_distance(iou[s:, s:], w, w),
+            )
+        )
+    return join_images(terms, samples)
 
 
 def generalized_energy_distance(

@@ -14,7 +14,7 @@ from mmcar.evaluation import (
     pairwise_iou,
     sample_diversity,
 )
-from mmcar.evaluation.functional import matching
+from mmcar.evaluation.functional import hm_iou
 from mmcar.utils import matching as assignment
 
 from .. import brute_force as bf
@@ -39,7 +39,7 @@ def test_hm_iou_equals_repeated_assignment(seed, s, a, ignore, transport):
         y = bf.blank_some(y, seed)
     with pytest.MonkeyPatch.context() as patch:
         if transport:
-            patch.setattr(matching, '_MAX_REPEATED', 0)
+            patch.setattr(hm_iou, '_MAX_REPEATED', 0)
         got = hungarian_matched_iou(x, y, **lidc)
     want = bf.hm_iou(x, y, (1,), 255, 'one')
     np.testing.assert_allclose(got, want, atol=1e-9)

@@ -11,7 +11,7 @@ from typing_extensions import Unpack
 
 from ...utils.errors import UserError
 from ...utils.matching import match_repeated
-from .energy import expected_distance
+from .ged import expected_distance
 from .inputs import check_maps, per_image
 from .iou import PairOptions, cross_class_ious, pairwise_iou
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from mmseg.registry import METRICS
 
-from mmcar.evaluation.metrics.class_flip_metric import flip_states
+from mmcar.evaluation.metrics.class_flips import flip_states
 
 FLIPS = ((0, 3, 0.5), (1, 4, 0.25))
 

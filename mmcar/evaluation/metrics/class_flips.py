@@ -9,8 +9,8 @@ from torch import Tensor
 
 from ...structures import ClassFlips, class_flips_of
 from ...utils.errors import UserError
+from .base import ImageMetric
 from .fields import base_label_of, image_name, samples_of
-from .image_metric import ImageMetric
 
 
 def common_table(tables: Sequence[ClassFlips]) -> ClassFlips:

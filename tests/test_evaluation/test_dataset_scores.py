@@ -5,7 +5,7 @@ import torch
 from mmengine.structures import PixelData
 
 from mmcar.evaluation.bounds import reference_scores
-from mmcar.evaluation.survey import Survey
+from mmcar.evaluation.dataset_scores import DatasetScores
 
 from .predicted import FLIPS, evaluator, image
 
@@ -22,7 +22,7 @@ def predicted(number=3, **options):
 
 
 def surveyed(samples, metainfo, **options):
-    survey = Survey(metainfo, 6, **options)
+    survey = DatasetScores(metainfo, 6, **options)
     rows = [survey.add(sample.to_dict()) for sample in samples]
     return rows, survey.summary()
 

@@ -17,12 +17,13 @@ from ..functional.calibration import (
     observe_also,
     sum_scores,
 )
-from ..functional.offsets import (
+from ..functional.class_flips import (
     flip_observations,
     flip_offsets,
     flip_probability_sums,
 )
-from .class_flip_metric import common_table
+from .base import ImageMetric
+from .class_flips import common_table
 from .fields import (
     base_label_of,
     count_unlabelled,
@@ -30,7 +31,6 @@ from .fields import (
     labels_of,
     samples_of,
 )
-from .image_metric import ImageMetric
 
 
 def _sample_mean(data_sample: dict, num_classes: int) -> Tensor | None:

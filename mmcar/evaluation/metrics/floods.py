@@ -11,8 +11,8 @@ from torch import Tensor
 from ...structures import ClassFlips
 from ...structures.floods import floods, max_class_area
 from ...utils.errors import UserError
-from .fields import check_drawn, labels_of, samples_of
-from .sample_metric import SampleMetric
+from .base import SampleMetric
+from .fields import labels_of, samples_of
 
 SHOWN = 1e6  # parts of an image in which largest shares are printed
 
@@ -90,8 +90,7 @@ class FloodMetric(SampleMetric):
 
     def score(self, data_sample: dict) -> dict[str, float]:
         """Flood rate of one image for every sample count."""
-        samples = samples_of(data_sample)
-        check_drawn(len(samples), max(self.num_samples))
+        samples = samples_of(data_sample, max(self.num_samples))
         flooded = floods(samples, self.largest, self.conventions.classes)
         return {
             f'flood_rate_{n}': flooded[:n].double().mean().item()

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from mmseg.registry import METRICS
@@ -14,7 +14,6 @@ from .functional import class_area_sums, decision_iou, flip_observations
 from .functional.calibration import CalibrationBins
 from .metrics import CalibrationMetric, GEDMetric, metric_configs
 from .metrics.fields import base_label_of, image_name, labels_of
-from .metrics.pairs import energy_terms
 
 SOURCES = {'probabilities': '', 'samples': '_samples'}
 """What can be calibrated, and how `CalibrationMetric` marks it."""
@@ -22,14 +21,7 @@ SOURCES = {'probabilities': '', 'samples': '_samples'}
 OWN_SETTINGS = ('num_samples', 'csv_file')
 
 
-class Observations(NamedTuple):
-    """Labels of an image (A, H, W) and the weight of each; None is 1."""
-
-    labels: Tensor
-    weights: Tensor | None
-
-
-class Survey:
+class DatasetScores:
     """Scores images one after the other, with the scores of ``test.py``.
 
     Args:
@@ -95,7 +87,7 @@ class Survey:
             self.samplers.add(data_sample)
         self._add_areas(data_sample)
         n = self.num_samples
-        terms = energy_terms(data_sample, n, self.ged.conventions)
+        terms = self.ged.terms(data_sample, n)
         figures: dict[str, Any] = dict(image=image_name(data_sample))
         figures['GED'] = terms.ged.item()
         if not self.flips:
@@ -124,7 +116,7 @@ class Survey:
         return ious.nanmean().item()
 
     def _add_areas(self, data_sample: dict) -> None:
-        seen = observations_of(data_sample)
+        labels, weights = observations_of(data_sample)
         probs = (
             data_sample['seg_logits']['data'].softmax(0),
             data_sample['sample_probs']['data'],
@@ -132,8 +124,8 @@ class Survey:
         for area, p in zip(self.areas, probs, strict=True):
             area += class_area_sums(
                 p,
-                seen.labels,
-                weights=seen.weights,
+                labels,
+                weights=weights,
                 ignore_index=self.calibration.ignore_index,
             )
 
@@ -208,11 +200,12 @@ class Survey:
         ]
 
 
-def observations_of(data_sample: dict) -> Observations:
-    """What the labels of an image say, both states of class flips weighted."""
+def observations_of(data_sample: dict) -> tuple[Tensor, Tensor | None]:
+    """Labels (A, H, W) of an image and their weights; None is 1.
+
+    Where classes flip, both states are observations, weighted.
+    """
     flips = class_flips_of(data_sample)
     if flips:
-        return Observations(
-            *flip_observations(base_label_of(data_sample), flips)
-        )
-    return Observations(labels_of(data_sample), None)
+        return flip_observations(base_label_of(data_sample), flips)
+    return labels_of(data_sample), None
