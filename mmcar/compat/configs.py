@@ -80,8 +80,10 @@ def read_config(
 
     name = f'{config}' if key is None else f'{key}={config!r}'
     try:
-        given = isinstance(config, Config)
-        cfg = copy.deepcopy(config) if given else Config.fromfile(str(config))
+        if isinstance(config, Config):
+            cfg = copy.deepcopy(config)
+        else:
+            cfg = Config.fromfile(str(config))
     except FileNotFoundError as error:
         raise MissingFileError(
             f'There is no config {name}: expected the path of a config file, '
