@@ -9,7 +9,6 @@ import math
 
 import torch
 from torch import Tensor, nn
-from torch.quasirandom import SobolEngine
 
 from ..utils.checks import at_least, fraction
 from ..utils.errors import UserError
@@ -56,10 +55,12 @@ class SharedGumbel(nn.Module):
     Args:
         num_classes: Number of classes, K.
         correlation_length: None: one number per class and image. Else a
-            smooth field per class with correlation
-            ``exp(-0.5 * (distance / correlation_length) ** 2)`` between
-            pixels (approximately; its variance is exactly 1 at each).
-        num_features: Waves that make up a field, R.
+            smooth field per class, standard normal at every pixel, with
+            correlation ``exp(-0.5 * (distance / correlation_length) ** 2)``
+            between pixels. Both are exact over the samples of an image.
+        num_features: Waves that make up a field, R. Each sample draws their
+            frequencies anew: waves that all samples had in common would make
+            pixels far apart agree wherever these waves meet again.
         common: Share of a field's variance that all pixels have in common,
             added to the correlation of the rest: 0 for distant regions that
             vary independently, towards 1 for regions that mostly grow and
@@ -95,16 +96,12 @@ class SharedGumbel(nn.Module):
         self.num_classes = num_classes
         self.common = common
         self.floor = floor
+        self.correlation_length = correlation_length
+        self.num_features = num_features
         self.noise_size = num_classes
-        frequencies = None
         if correlation_length is not None:
-            self.noise_size = num_classes * (2 * num_features + bool(common))
-            # Evenly spread draws of N(0, 1 / length^2), fixed by the config:
-            # nothing to learn, nothing to store in a checkpoint.
-            spread = SobolEngine(2, scramble=True, seed=0).draw(num_features)
-            normal = torch.special.ndtri(spread.clamp(1e-6, 1 - 1e-6))
-            frequencies = normal / correlation_length  # (R, 2)
-        self.register_buffer('frequencies', frequencies, persistent=False)
+            amplitudes = num_classes * (2 * num_features + bool(common))
+            self.noise_size = amplitudes + 2 * num_features
 
     def forward(self, z: Tensor, size: tuple[int, int]) -> Tensor:
         """Turn normal noise into Gumbel noise.
@@ -143,7 +140,7 @@ class SharedGumbel(nn.Module):
     @property
     def varies(self) -> bool:
         """Whether noise differs between pixels."""
-        return self.frequencies is not None
+        return self.correlation_length is not None
 
     def likely(self, log_probs: Tensor) -> Tensor:
         """Log F (B, K, H, W) as samples are drawn from it."""
@@ -159,32 +156,40 @@ class SharedGumbel(nn.Module):
         Returns:
             (S, B, K, h, w), or (S, B, K, 1, 1) without correlation length.
         """
-        z = z.unflatten(-1, (self.num_classes, -1))  # (S, B, K, per class)
-        if self.frequencies is None:
-            return z[..., None]
-        size = [part.stop - part.start for part in tile]
+        if self.correlation_length is None:
+            return z[..., None, None]
         # Half precision would shift the marginals, and has no log_ndtr.
         with full_precision(z):
-            field = z @ self._waves(tile)  # (S, B, K, h * w)
-        return field.unflatten(-1, size)
+            return self._field(z, tile)
 
-    def _waves(self, tile: tuple[slice, slice]) -> Tensor:
-        """Cosines and sines of R plane waves (2R or 2R + 1, h * w).
+    def _field(self, z: Tensor, tile: tuple[slice, slice]) -> Tensor:
+        """Sums of R plane waves of each sample's own (S, B, K, h, w).
 
-        With ``common``, the last row is the same everywhere. At every pixel
-        the sum of squares is 1.
+        A wave ``a cos(ux + vy) + b sin(ux + vy)`` is a product of functions
+        of x and of y, so all of them together are a product of matrices.
         """
-        frequencies = self.frequencies
-        assert frequencies is not None  # one number needs no waves
+        waves = 2 * self.num_features
+        z, frequencies = z.tensor_split([self.noise_size - waves], dim=-1)
+        z = z.unflatten(-1, (self.num_classes, -1))  # (S, B, K, per class)
+        a, b = z[..., None, :waves].chunk(2, dim=-1)  # (S, B, K, 1, R)
+        v, u = frequencies[..., None, :].chunk(2, dim=-1)  # (S, B, 1, R)
         rows, columns = (
-            torch.arange(part.start, part.stop, device=frequencies.device)
+            torch.arange(part.start, part.stop, device=z.device)[:, None]
             for part in tile
         )
-        # Not by cartesian_prod, which ONNX lacks.
-        grid = torch.stack(torch.meshgrid(rows, columns, indexing='ij'), -1)
-        phase = frequencies @ grid.reshape(-1, 2).T.float()
-        waves = torch.cat((phase.cos(), phase.sin())) / math.sqrt(len(phase))
-        if not self.common:
-            return waves
-        constant = torch.full_like(waves[:1], math.sqrt(self.common))
-        return torch.cat((waves * math.sqrt(1 - self.common), constant))
+        y, x = (
+            places * frequency / self.correlation_length
+            for places, frequency in ((rows, v), (columns, u))
+        )
+        y = y[:, :, None]  # (S, B, 1, h, R)
+        share = math.sqrt((1 - self.common) / self.num_features)
+        of_rows = torch.cat(
+            (a * y.cos() + b * y.sin(), b * y.cos() - a * y.sin()), dim=-1
+        )  # (S, B, K, h, 2R)
+        of_columns = share * torch.cat((x.cos(), x.sin()), dim=-1)
+        # (S, B, K * h, w)
+        field = of_rows.flatten(2, 3) @ of_columns.transpose(-1, -2)
+        field = field.unflatten(2, of_rows.shape[2:4])
+        if self.common:  # a number that all pixels share, the last
+            field = field + math.sqrt(self.common) * z[..., None, -1:]
+        return field

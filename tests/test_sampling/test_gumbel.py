@@ -1,3 +1,6 @@
+import itertools
+import math
+
 import pytest
 import torch
 from mmseg.registry import MODELS
@@ -9,7 +12,7 @@ from mmcar.sampling.gumbel import (
     gumbel_from_normal,
 )
 
-WHOLE = slice(0, 64), slice(0, 64)
+WHOLE = slice(0, 72), slice(0, 72)
 
 
 def test_matches_scipy_quantiles():
@@ -45,32 +48,59 @@ def test_field_is_standard_gumbel_at_every_pixel():
         assert stats.kstest(pixels.numpy(), 'gumbel_r').pvalue > 1e-4
 
 
-def test_field_has_unit_variance_and_the_asked_correlation():
-    length = 8.0
-    waves = SharedGumbel(2, correlation_length=length)._waves(
-        (slice(0, 64), slice(0, 64))
-    )
-    assert torch.allclose(waves.square().sum(0), torch.ones(64 * 64))
-    covariance = waves.T @ waves[:, 0]  # of every pixel with the corner
-    rows, columns = torch.meshgrid(*[torch.arange(64.0)] * 2, indexing='ij')
-    wanted = torch.exp(-(rows**2 + columns**2) / (2 * length**2)).flatten()
-    assert (covariance - wanted).abs().mean() < 0.1
-    near = wanted > 0.5
-    assert (covariance - wanted)[near].abs().max() < 0.1
+def waves_of(z, gumbel, size):
+    """A field pixel by pixel and wave by wave, of one sample's noise (d,)."""
+    waves = gumbel.num_features
+    own, (v, u) = z[: -2 * waves], z[-2 * waves :].view(2, waves).double()
+    own = own.view(gumbel.num_classes, -1).double()
+    field = torch.zeros(gumbel.num_classes, *size).double()
+    for k, y, x, r in itertools.product(*map(range, (*field.shape, waves))):
+        phase = (v[r] * y + u[r] * x) / gumbel.correlation_length
+        wave = own[k, r] * phase.cos() + own[k, waves + r] * phase.sin()
+        field[k, y, x] += wave / math.sqrt(waves)
+    if gumbel.common:
+        field *= math.sqrt(1 - gumbel.common)
+        field += math.sqrt(gumbel.common) * own[:, -1, None, None]
+    return field
 
 
-def test_common_part_of_a_field():
-    """Far pixels correlate by the common share, each has unit variance."""
+@pytest.mark.parametrize('common', [0.0, 0.3])
+def test_field_is_a_sum_of_waves(common):
+    torch.manual_seed(0)
+    gumbel = SharedGumbel(3, 4.0, num_features=5, common=common)
+    assert gumbel.noise_size == 3 * (2 * 5 + bool(common)) + 2 * 5
+    z = torch.randn(2, 2, gumbel.noise_size)
+    whole = gumbel.normal(z, (slice(0, 6), slice(0, 7)))
+    for s, b in itertools.product(range(2), range(2)):
+        expected = waves_of(z[s, b], gumbel, (6, 7)).float()
+        torch.testing.assert_close(whole[s, b], expected)
+    tile = gumbel.normal(z, (slice(2, 5), slice(1, 7)))
+    torch.testing.assert_close(tile, whole[..., 2:5, 1:7])
+
+
+@pytest.mark.parametrize('common', [0.0, 0.3])
+def test_field_has_unit_variance_and_the_asked_correlation(common):
+    """At every distance: no place far away agrees again."""
+    torch.manual_seed(0)
+    length, draws, side = 8.0, 20_000, 72
+    gumbel = SharedGumbel(2, correlation_length=length, common=common)
+    rows, columns = torch.meshgrid(*[torch.arange(side)] * 2, indexing='ij')
+    sums = torch.zeros(2, side, side)
+    for z in torch.randn(draws, 1, gumbel.noise_size).split(1000):
+        field = gumbel.normal(z, WHOLE)[:, 0, 1]  # (draws, H, W)
+        sums[0] += field.square().sum(0)
+        sums[1] += (field * field[:, :1, :1]).sum(0)
+    variance, covariance = sums / draws
+    own = torch.exp(-(rows**2 + columns**2) / (2 * length**2))
+    wanted = common + (1 - common) * own
+    # Five and more standard errors of a mean of so many products.
+    assert (variance - 1).abs().max() < 0.07
+    assert (covariance - wanted).abs().max() < 0.07
+    assert (covariance - wanted).mean().abs() < 0.01
+
+
+def test_field_with_a_common_part_is_standard_gumbel():
     gumbel = SharedGumbel(2, correlation_length=4.0, common=0.3)
-    assert gumbel.noise_size == 2 * (2 * 32 + 1)
-    waves = gumbel._waves(WHOLE)
-    assert torch.allclose(waves.square().sum(0), torch.ones(64 * 64))
-    alone = SharedGumbel(2, correlation_length=4.0)._waves(
-        (slice(0, 64), slice(0, 64))
-    )
-    covariance = waves.T @ waves[:, 0]
-    expected = 0.3 + 0.7 * (alone.T @ alone[:, 0])
-    assert torch.allclose(covariance, expected, atol=1e-5)
     torch.manual_seed(0)
     g = gumbel(torch.randn(2000, 1, gumbel.noise_size), (3, 9))
     assert stats.kstest(g[:, 0, 1, 2, 8].numpy(), 'gumbel_r').pvalue > 1e-4

@@ -1,6 +1,5 @@
 """Fields as sums of numbers: special cases and exact marginals."""
 
-import pytest
 import torch
 
 from mmcar.sampling import SharedGumbel, WeightedField, unit_norm
@@ -14,17 +13,6 @@ def test_one_weight_is_one_number_per_class():
     field = WeightedField(torch.ones(2, 1, *SIZE))
     expected = gumbel(z, SIZE).expand(4, 2, 3, *SIZE)
     torch.testing.assert_close(field.perturb(torch.zeros(()), z), expected)
-
-
-@pytest.mark.parametrize('common', [0.0, 0.3])
-def test_waves_are_smooth_fields(common):
-    gumbel = SharedGumbel(3, 4.0, num_features=6, common=common)
-    whole = slice(0, SIZE[0]), slice(0, SIZE[1])
-    waves = gumbel._waves(whole).unflatten(-1, SIZE)
-    field = WeightedField(waves.expand(2, *waves.shape))
-    z = torch.randn(4, 2, gumbel.noise_size)
-    found = field.perturb(torch.zeros(()), z)
-    torch.testing.assert_close(found, gumbel(z, SIZE))
 
 
 def test_a_weight_per_pixel_makes_pixels_independent():

@@ -68,7 +68,7 @@ def test_net_runs_once_however_the_samples_are_chunked():
 
 def test_takes_the_noise_of_the_gumbel_sampler():
     sampler, image, z = _sampler(correlation_length=3.0, common=0.5)
-    assert sampler.noise_size == 3 * (2 * 32 + 1)
+    assert sampler.noise_size == 3 * (2 * 32 + 1) + 2 * 32
     assert sampler(image, None, z).results.shape == (5, 2, 3, 9, 8)
 
 
