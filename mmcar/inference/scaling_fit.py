@@ -96,7 +96,7 @@ def fit_scaling(
     start = identity[0].double(), identity[1].double()
     weight, bias = (value.clone().requires_grad_() for value in start)
     seen = pixels.targets.sum(0) > 0
-    by_class = method in ('vector', 'dirichlet')
+    by_class = method in ('vector', 'matrix', 'dirichlet')
     optimizer = torch.optim.LBFGS(
         [weight, bias],
         max_iter=max_iter,

@@ -62,15 +62,34 @@ def test_temperature_recovers_the_truth():
     assert 1 / fit.weight.item() == pytest.approx(3, abs=1e-5)
 
 
-def test_dirichlet_is_multinomial_logistic_regression():
+@pytest.mark.parametrize('method', ['matrix', 'dirichlet'])
+def test_matrices_are_multinomial_logistic_regression(method):
     pixels, label = make_pixels()
-    centred = pixels.log_probs - pixels.log_probs.mean(1, keepdim=True)
+    x = pixels.log_probs
+    if method == 'matrix':
+        x = x - x.mean(1, keepdim=True)
     reference = LogisticRegression(C=1e8, max_iter=5000, tol=1e-10)
-    reference.fit(centred.numpy(), label.numpy())
-    expected = torch.from_numpy(reference.predict_proba(centred.numpy()))
-    fit = fit_scaling(pixels, 'dirichlet', ridge=1e-9)
-    found = rescale(pixels.log_probs, 'dirichlet', fit.weight, fit.bias)
+    reference.fit(x.numpy(), label.numpy())
+    expected = torch.from_numpy(reference.predict_proba(x.numpy()))
+    fit = fit_scaling(pixels, method, ridge=1e-9)
+    found = rescale(pixels.log_probs, method, fit.weight, fit.bias)
     torch.testing.assert_close(found.exp(), expected, rtol=0, atol=1e-3)
+
+
+def test_dirichlet_of_two_classes_is_beta_calibration():
+    """log-odds a log p - b log(1 - p) + c: more than a centred matrix."""
+    torch.manual_seed(0)
+    p = torch.rand(20_000, dtype=torch.float64) * 0.98 + 0.01
+    log_odds = 0.4 * p.log() - 1.5 * (1 - p).log() - 0.3
+    truth = torch.stack((-log_odds, log_odds), 1).log_softmax(1)
+    log_probs = torch.stack((1 - p, p), 1).log()
+    pixels = Pixels(log_probs, truth.exp(), torch.ones(len(p)))
+    fit = fit_scaling(pixels, 'dirichlet', ridge=0.0)
+    found = rescale(log_probs, 'dirichlet', fit.weight, fit.bias)
+    torch.testing.assert_close(found, truth, rtol=0, atol=1e-3)
+    for method in ('vector', 'matrix'):
+        other = fit_scaling(pixels, method, ridge=0.0)
+        assert other.nll_after > fit.nll_after + 0.003
 
 
 def test_temperature_agrees_with_netcal():

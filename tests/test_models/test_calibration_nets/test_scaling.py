@@ -30,7 +30,18 @@ def test_identity_changes_nothing(method):
     torch.testing.assert_close(same, log_probs)
 
 
-@pytest.mark.parametrize('method', METHODS)
+def test_numbers_of_checkpoints_keep_their_meaning():
+    """2 was called Dirichlet once, and is a matrix of centred values."""
+    assert METHODS == (
+        'temperature',
+        'vector',
+        'matrix',
+        'class-affine',
+        'dirichlet',
+    )
+
+
+@pytest.mark.parametrize('method', METHODS[:4])
 def test_an_offset_of_all_logits_does_not_matter(method):
     log_probs = torch.randn(2, CLASSES, 4, 5)
     offset = torch.randn(2, 1, 4, 5) * 5
@@ -45,13 +56,14 @@ def test_an_offset_of_all_logits_does_not_matter(method):
 
 def by_hand(pixel, method, weight, bias):
     """One pixel (K,), one class at a time."""
-    x = [float(v - pixel.mean()) for v in pixel]
+    middle = 0.0 if method == 'dirichlet' else pixel.mean()
+    x = [float(v - middle) for v in pixel]
     best = max(range(CLASSES), key=lambda k: x[k])
     if method == 'temperature':
         y = [float(weight) * v for v in x]
     elif method == 'vector':
         y = [float(weight[k]) * x[k] + float(bias[k]) for k in range(CLASSES)]
-    elif method == 'dirichlet':
+    elif method in ('matrix', 'dirichlet'):
         y = [
             sum(float(weight[j, k]) * x[k] for k in range(CLASSES))
             + float(bias[j])
