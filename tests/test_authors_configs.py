@@ -147,6 +147,7 @@ def test_elbo_baselines_have_no_f(beta):
     assert cfg.model.decode_head.calibration.type == 'UniformCalibration'
     (loss,) = cfg.model.loss_samples
     assert loss.type == 'ELBOLoss' and loss.beta == beta
+    assert loss.per_pixel is False
     networks = Schedule(cfg.train_cfg.phases).networks
     assert networks == ('generator', 'discriminator')
     names = {metric.type for metric in cfg.val_evaluator}

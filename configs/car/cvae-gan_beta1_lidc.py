@@ -1,10 +1,14 @@
-# cVAE-GAN with the ELBO: a prior on the latent code, and no F.
+# cVAE-GAN with the ELBO: a prior on the latent code, and no F. The KL weighs
+# as much as in the authors' code, which takes the mean over pixels of the
+# cross entropy alone.
 _base_ = './cvae-gan-cal_lidc_reparameterized.py'
 model = dict(
     decode_head=dict(
         calibration=dict(_delete_=True, type='UniformCalibration')
     ),
-    loss_samples=[dict(type='ELBOLoss', beta=1, loss_weight=5.0)],
+    loss_samples=[
+        dict(type='ELBOLoss', beta=1, loss_weight=5.0, per_pixel=False)
+    ],
     train_cfg=dict(num_samples=1),
 )
 optim_wrapper = dict(calibration=None)

@@ -89,11 +89,15 @@ class SampleCrossEntropy(BaseLoss):
 class ELBOLoss(SampleCrossEntropy):
     """Negative ELBO: cross entropy + beta * KL(posterior || N(0, I)).
 
-    The cross entropy is the mean over pixels, the KL the sum over the latent
-    dimensions and the mean over images.
+    The bound adds up the cross entropy of an image's pixels. Both terms are
+    divided by the number of labelled pixels, so that neither depends on the
+    size of images.
 
     Args:
-        beta: Weight of the KL term.
+        beta: Weight of the KL term; 1 is the bound itself.
+        per_pixel: Whether to divide the KL as well. If False, the mean cross
+            entropy of pixels meets the mean KL of whole images: at 128x128,
+            beta is 16384 times that of the bound.
         loss_weight: Weight of the whole in G's loss.
         ignore_index: Pixels with this label are left out.
         eps: Probabilities are kept this far away from zero.
@@ -109,12 +113,15 @@ class ELBOLoss(SampleCrossEntropy):
         ignore_index: int = 255,
         eps: float = 1e-6,
         loss_name: str | None = None,
+        per_pixel: bool = True,
     ) -> None:
         super().__init__(loss_weight, ignore_index, eps, loss_name)
-        self.beta = beta
+        self.beta, self.per_pixel = beta, per_pixel
 
     def forward(self, batch: SampleBatch) -> Tensor:
         """Return the weighted loss, a scalar."""
         mean, logvar = batch.require('posterior', self)
-        kl = standard_normal_kl(mean, logvar).mean()
+        kl = standard_normal_kl(mean, logvar).sum()
+        labelled = (batch.label != self.ignore_index).sum().clamp(min=1)
+        kl = kl / (labelled if self.per_pixel else len(mean))
         return super().forward(batch) + self.loss_weight * self.beta * kl

@@ -101,14 +101,30 @@ def test_sample_cross_entropy():
     assert loss.item() == pytest.approx(5 * np.mean(values), rel=1e-9)
 
 
-def test_elbo():
+def test_elbo_is_the_bound_divided_by_the_number_of_labelled_pixels():
+    batch = make_batch()
+    pixels = [
+        brute_force(sample[b], batch.label[b], eps=1e-6)
+        for sample in batch.samples
+        for b in (0, 1)
+    ]
+    entropies = sum(map(sum, pixels)) / NUM_SAMPLES
+    kl = standard_normal_kl(*batch.posterior).sum().item()
+    labelled = int((batch.label != 255).sum())
+    assert labelled == 2 * 20 - 10
+    loss = ELBOLoss(beta=0.5, loss_weight=2.0)(batch)
+    expected = 2 * (entropies + 0.5 * kl) / labelled
+    assert loss.item() == pytest.approx(expected, rel=1e-9)
+
+
+def test_elbo_of_a_kl_per_image():
     batch = make_batch()
     mean, logvar = batch.posterior
     posterior = Normal(mean, (0.5 * logvar).exp())
     prior = Normal(torch.zeros_like(mean), torch.ones_like(mean))
     kl = kl_divergence(posterior, prior).sum(1)
     assert torch.allclose(standard_normal_kl(mean, logvar), kl)
-    loss = ELBOLoss(beta=0.1, loss_weight=2.0)(batch)
+    loss = ELBOLoss(beta=0.1, loss_weight=2.0, per_pixel=False)(batch)
     expected = SampleCrossEntropy(2.0)(batch) + 2 * 0.1 * kl.mean()
     assert loss.item() == pytest.approx(expected.item(), rel=1e-9)
     batch.posterior = None
@@ -144,7 +160,8 @@ def test_a_kl_summed_over_the_batch_is_beta_times_its_size():
         posterior=(mean, logvar),
     )
     plain, full = (
-        ELBOLoss(beta=beta, loss_weight=1.0)(batch) for beta in (0.0, 5 * 0.1)
+        ELBOLoss(beta=beta, loss_weight=1.0, per_pixel=False)(batch)
+        for beta in (0.0, 5 * 0.1)
     )
     summed = -0.5 * (1 + logvar - mean**2 - logvar.exp()).sum()
     assert torch.allclose(full - plain, 0.1 * summed)
