@@ -16,7 +16,7 @@ from mmengine.config import Config
 from mmengine.runner import Runner
 
 from mmcar import cli
-from mmcar.inference.calibration import calibrate
+from mmcar.inference.calibration import calibrate, halves_of
 from mmcar.inference.mmseg_model import samples_itself, wrap_stock_config
 from mmcar.inference.scaling_fit import Fit
 from mmcar.models import CARSegmentor
@@ -163,8 +163,8 @@ def main() -> None:
         scores=scores,
     )
     write_json(out.with_suffix('.json'), report)
-    count = len(loader.dataset)
-    print_report(fit, scores, count - count // 2)
+    _, reported = halves_of(loader.dataset)
+    print_report(fit, scores, len(reported))
     config = args.config
     if stock:
         config = str(out.with_suffix('.py'))

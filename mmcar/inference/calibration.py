@@ -21,31 +21,50 @@ from .scaling_fit import Fit, Pixels, fit_scaling
 SCORES = ('ECE', 'NLL', 'Brier')
 
 
-def split_halves(keys: Sequence[str]) -> tuple[list[int], list[int]]:
-    """Split images in two by a hash of their keys.
+def split_halves(
+    keys: Sequence[str], patients: Sequence[str | None] | None = None
+) -> tuple[list[int], list[int]]:
+    """Split images in two by a hash of their patients, or of their keys.
 
     Args:
         keys: Sample keys of all images.
+        patients: Whose each of them is, where that is known: all images of a
+            patient are in the same half.
 
     Returns:
         Indices of the images to fit on and of those to report on, the same
         on every machine and for every order of the images.
     """
-    if len(keys) < 2:
+    groups: dict[str, list[int]] = {}
+    for i, (key, patient) in enumerate(
+        zip(keys, patients or [None] * len(keys), strict=True)
+    ):
+        groups.setdefault(patient or key, []).append(i)
+    if len(groups) < 2:
         raise UserError(
-            f'{len(keys)} validation images: calibration needs at least 2, to '
-            'fit on one half and to report on the other.'
+            f'{len(keys)} validation images: calibration needs at least 2, '
+            'not all of one patient, to fit on one half and to report on the '
+            'other.'
         )
-    digests = [hashlib.sha256(key.encode()).hexdigest() for key in keys]
-    order = sorted(range(len(keys)), key=lambda i: (digests[i], keys[i]))
-    half = len(keys) // 2
-    return sorted(order[:half]), sorted(order[half:])
+    order = sorted(
+        groups, key=lambda g: (hashlib.sha256(g.encode()).hexdigest(), g)
+    )
+    counts = np.cumsum([len(groups[group]) for group in order])[:-1]
+    cut = int(np.abs(counts - len(keys) // 2).argmin()) + 1
+    first, second = (
+        sorted(i for group in part for i in groups[group])
+        for part in (order[:cut], order[cut:])
+    )
+    return first, second
 
 
 def halves_of(dataset: BaseDataset) -> tuple[Subset, Subset]:
     """The two halves of a data set, see `split_halves`."""
-    keys = [sample_key(dataset.get_data_info(i)) for i in range(len(dataset))]
-    fit, report = split_halves(keys)
+    records = [dataset.get_data_info(i) for i in range(len(dataset))]
+    fit, report = split_halves(
+        [sample_key(record) for record in records],
+        [record.get('patient') for record in records],
+    )
     return Subset(dataset, fit), Subset(dataset, report)
 
 

@@ -69,7 +69,6 @@ class SharedGumbel(nn.Module):
             see `drop_unlikely`.
     """
 
-    frequencies: Tensor | None
 
     def __init__(
         self,
