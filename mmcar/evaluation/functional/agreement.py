@@ -3,6 +3,11 @@
 Where two pixels are disputed, an annotator who includes one tends to include
 the other. How far that reaches is what `correlation_length` and `common` of
 the training-free sampler say; both follow from the annotations alone.
+
+Which pixels are compared must not depend on the votes that are compared:
+pixels chosen because two annotators disagree there would make them look less
+alike than they are. So the outline of one annotator says where to look at the
+others, each in turn.
 """
 
 import math
@@ -11,18 +16,15 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.functional import avg_pool2d
+from torch.nn.functional import avg_pool2d, max_pool2d
 
 from ...utils.checks import at_least
 from ...utils.errors import UserError
 
 # Along rows, columns and both diagonals.
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
-# Least probability, smoothed over neighbours, of both answers.
-DISPUTED = 0.2
-# Largest difference of the probabilities of two pixels that are compared: for
-# others, the arc sine is not the law.
-SIMILAR = 0.25
+# Least share of the 3x3 pixels around one on both sides of an outline.
+OUTLINE = 0.2
 # Correlations that are neither noise nor rounding.
 CLEAR = (0.15, 0.97)
 
@@ -35,7 +37,7 @@ class FieldFit(NamedTuple):
         common: Share of the variance that all pixels have in common.
         distances: Distances in pixels (D,).
         correlations: Correlation of the normal values behind (D,), NaN where
-            no pair of disputed pixels lies at that distance.
+            no pair of pixels on an outline lies at that distance.
     """
 
     correlation_length: float | None
@@ -44,82 +46,94 @@ class FieldFit(NamedTuple):
     correlations: Tensor
 
 
-def disputed_covariance(
+def outline_sums(
     labels: Tensor,
     max_distance: int,
     num_classes: int,
     ignore_index: int = 255,
 ) -> Tensor:
-    """Sums over pairs of disputed pixels of one image, by their distance.
+    """Sums over pairs of pixels on an annotator's outline, by distance.
 
     Args:
-        labels: Annotations (A, H, W), A >= 2.
+        labels: Annotations (A, H, W), A >= 3.
         max_distance: Steps along each direction, D.
         num_classes: Number of classes K; of two, the second counts.
         ignore_index: Pixels that somebody left out do not count.
 
     Returns:
-        (4, D, 4): for each direction and number of steps the sums of the
-        annotators' covariances, of the largest covariances if the two pixels
-        were equally probable, of the squared differences of their
-        probabilities, and of 1. Estimates without bias.
+        (4, D, 5): for each direction and number of steps, summed over pairs
+        of pixels, annotators whose outline they lie on, and classes, of what
+        the *other* annotators include: how often one of them includes both
+        pixels; one the first and another the second; two the same pixel; one
+        a pixel; and 1.
     """
-    sums = torch.zeros(len(DIRECTIONS), max_distance, 4, dtype=torch.float64)
+    sums = torch.zeros(len(DIRECTIONS), max_distance, 5, dtype=torch.float64)
     known = (labels != ignore_index).all(0)
-    number = len(labels)
+    others = len(labels) - 1
+    pairs = others * (others - 1)
     for k in range(1 if num_classes == 2 else 0, num_classes):
-        votes = (labels == k).double()
-        mean, variance = votes.mean(0), votes.var(0)
-        smooth = avg_pool2d(
-            mean[None, None], 3, 1, padding=1, count_include_pad=False
-        )[0, 0]
-        disputed = known & (smooth >= DISPUTED) & (smooth <= 1 - DISPUTED)
-        disputed &= variance > 0  # at an edge, neighbours alone may differ
-        if not disputed.any():
-            continue
+        votes = (labels == k).float()
+        # An outline that all share says nothing about how they differ.
+        differ = (votes != votes[:1]).any(0, keepdim=True).float()
+        open_ = known & (max_pool2d(differ, 3, 1, padding=1)[0] > 0)
+        around = avg_pool2d(votes, 3, 1, padding=1, count_include_pad=False)
+        outlines = (around >= OUTLINE) & (around <= 1 - OUTLINE) & open_
         for i, (down, right) in enumerate(DIRECTIONS):
             for step in range(1, max_distance + 1):
                 windows = _shifted(labels.shape[1:], down, right, step)
                 if windows is None:
                     break
-                near, far = windows
-                both = disputed[near] & disputed[far]
-                both &= (smooth[near] - smooth[far]).abs() <= SIMILAR
-                pairs = (votes[(..., *near)] * votes[(..., *far)]).mean(0)
-                product = mean[near] * mean[far]
-                covariance = (pairs - product) * number / (number - 1)
-                # Without bias, as the covariance: by different annotators.
-                product = product - covariance / number
-                equal = 0.5 * (mean[near] + mean[far]) - product
-                noise = variance[near] + variance[far] - 2 * covariance
-                gap = (mean[near] - mean[far]).square() - noise / number
-                parts = covariance, equal, gap, torch.ones_like(gap)
-                sums[i, step - 1] += torch.stack(
-                    [part[both].sum() for part in parts]
+                one, two = (votes[(..., *window)] for window in windows)
+                near, far = (outlines[(..., *window)] for window in windows)
+                whose, *place = (near & far).nonzero(as_tuple=True)
+                if not len(whose):
+                    continue
+                # Votes (A, P) at these pixels, but not those of its owner.
+                x, y = (v[(slice(None), *place)] for v in (one, two))
+                x[whose, range(len(whose))] = 0
+                y[whose, range(len(whose))] = 0
+                both, first, second = (x * y).sum(0), x.sum(0), y.sum(0)
+                parts = (
+                    both / others,
+                    (first * second - both) / pairs,
+                    (first.square() - first + second.square() - second)
+                    / (2 * pairs),
+                    (first + second) / (2 * others),
+                    torch.ones_like(both),
                 )
+                sums[i, step - 1] += torch.stack(parts).double().sum(1)
     return sums
 
 
 def correlation(sums: Tensor) -> tuple[Tensor, Tensor]:
     """Correlation of the normal values behind, and its weight.
 
-    The covariance is largest, ``min(p, q) - p q``, where an annotator who
-    includes the less probable pixel includes the other. With few annotators
-    the difference of p and q is mostly chance: what chance adds to its square
-    is taken off the mean square, and its mean size follows as if it were
-    normally distributed.
+    A vote is the sign of what all annotators share of a pixel plus a normal
+    value of one's own. On an outline both are about normal; so the
+    correlation of the sums at two pixels is that of the shared part alone
+    where the annotators are two, and more where it is one and the same. The
+    difference, divided by what is one's own of the variance, is the
+    correlation of one's own part. Each correlation is the sine of pi / 2
+    times that of the votes, which is exact at frequencies of one half.
 
     Args:
-        sums: Of `disputed_covariance` (..., 4).
+        sums: Of `outline_sums` (..., 5).
 
     Returns:
-        Correlations (...), NaN without pairs; largest covariances (...).
+        Correlations (...), NaN without pairs; the votes' own variance (...).
     """
-    covariance, equal, gap, pairs = sums.unbind(-1)
-    size = (2 / math.pi * (gap / pairs).clamp_min(0)).sqrt()
-    largest = equal - 0.5 * pairs * size
-    share = (covariance / largest).clamp(-1, 1)
-    return torch.sin(0.5 * math.pi * share), largest.nan_to_num()
+    *together, included, pairs = sums.unbind(-1)
+    mean = included / pairs
+    alike, apart, pixel = (
+        torch.sin(
+            0.5
+            * math.pi
+            * ((part / pairs - mean**2) / (mean - mean**2)).clamp(-1, 1)
+        )
+        for part in together
+    )
+    found = ((alike - apart) / (1 - pixel)).clamp(-1, 1)
+    return found, (included - together[2]).nan_to_num()
 
 
 Window = tuple[slice, slice]
@@ -147,29 +161,26 @@ def fit_field(
 ) -> FieldFit:
     """Fit the correlation of fields to annotations.
 
-    The covariance of annotators at two disputed pixels, as a share of the
-    largest that the pixels' frequencies allow, is 2 / pi times the arc sine
-    of the correlation of the normal values behind (exactly so at frequencies
-    of one half, at no and at full correlation). The correlation at large
-    distances is the common part; what exceeds it falls as ``exp(-0.5 *
-    (distance / correlation_length) ** 2)``, whose logarithm a straight line
-    fits.
+    The correlation at large distances is the common part; what exceeds it
+    falls as ``exp(-0.5 * (distance / correlation_length) ** 2)``, whose
+    logarithm a straight line fits.
 
     Args:
-        images: Annotations (A, H, W) of each image.
+        images: Annotations (A, H, W) of each image; those with less than 3
+            are left out.
         num_classes: Number of classes K.
         max_distance: Largest distance in pixels that is looked at; from half
             of it on, only the common part counts.
         ignore_index: Id of unlabelled pixels.
 
     Raises:
-        UserError: There is no pair of disputed pixels.
+        UserError: There is nothing that three annotators dispute.
     """
     at_least(4, max_distance=max_distance)
-    total = torch.zeros(len(DIRECTIONS), max_distance, 4, dtype=torch.float64)
+    total = torch.zeros(len(DIRECTIONS), max_distance, 5, dtype=torch.float64)
     for labels in images:
-        if len(labels) > 1:
-            total += disputed_covariance(
+        if len(labels) > 2:
+            total += outline_sums(
                 labels, max_distance, num_classes, ignore_index
             )
     steps = torch.arange(1, max_distance + 1, dtype=torch.float64)
@@ -182,8 +193,8 @@ def fit_field(
     weights = weights.where(~correlations.isnan(), 0.0)
     if not weights.sum() > 0:
         raise UserError(
-            'annotators never disagree about two pixels of an image: there '
-            'is no correlation to fit (several annotators are needed)'
+            'three or more annotators of an image never disagree about two '
+            'pixels of it: there is no correlation to fit'
         )
     values = correlations.nan_to_num()
     length, common = _two_numbers(distances, values, weights)
