@@ -169,6 +169,13 @@ def export_onnx(
             'exact margins: ranks are those among all samples, whose number '
             'an ONNX graph would fix. Export the model or generator inside.'
         )
+    generator = model.decode_head.generator
+    if not generator.exportable:
+        raise UserError(
+            f'{type(generator).__name__}: an ONNX graph would draw every '
+            'image by the example that it is traced with; export '
+            "generator=dict(type='GumbelSampler', ...) instead."
+        )
     sampler = OnnxSampler(model)
     image = torch.rand(2, channels, *size) * 255
     noise = torch.randn(3, 2, *model.noise_shape(size))

@@ -63,6 +63,8 @@ class GroupedGumbel(nn.Module):
             return log_probs
         groups = self._groups(log_probs)
         change = self.shown.likely(groups) - groups
+        # Of what is impossible there is nothing left to take.
+        change = change.masked_fill(groups == -torch.inf, 0.0)
         return log_probs + change[:, self.group_of]
 
     def perturb(self, logits: Tensor, z: Tensor) -> Tensor:
@@ -83,7 +85,10 @@ class GroupedGumbel(nn.Module):
         for g, (gumbel, own) in names.items():
             ids = self.members[g]
             name = gumbel.perturb(logits[..., ids, :, :], own)
-            scores[:, :, ids] += name - name.amax(2, keepdim=True)
+            best = name.amax(2, keepdim=True)
+            # Where all names are impossible, so is the group: not NaN.
+            best = best.clamp_min(torch.finfo(best.dtype).min)
+            scores[:, :, ids] += name - best
         return scores
 
     def labels(self, log_probs: Tensor, z: Tensor) -> Tensor:

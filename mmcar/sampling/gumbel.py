@@ -69,7 +69,6 @@ class SharedGumbel(nn.Module):
             see `drop_unlikely`.
     """
 
-
     def __init__(
         self,
         num_classes: int,

@@ -17,8 +17,15 @@ from .kernels import Tile, gumbel_from_normal, gumbel_labels
 
 
 def unit_norm(weights: Tensor) -> Tensor:
-    """Weights (B, R, H, W) divided by their norm over R."""
-    return torch.nn.functional.normalize(weights.float(), dim=1, eps=1e-6)
+    """Weights (B, R, H, W) divided by their norm over R.
+
+    Where there is none, all are alike: a pixel without noise would be drawn
+    with certainty.
+    """
+    weights = weights.float()
+    norm = torch.linalg.vector_norm(weights, dim=1, keepdim=True)
+    even = weights.shape[1] ** -0.5
+    return torch.where(norm < 1e-6, even, weights / norm.clamp_min(1e-6))
 
 
 class WeightedField(NamedTuple):

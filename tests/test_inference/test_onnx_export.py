@@ -175,6 +175,15 @@ def test_upsampling_is_put_back(tmp_path):
     assert all('forward' not in vars(layer) for layer in layers)
 
 
+@pytest.mark.parametrize('kind', ['RegionSampler', 'IndependentPixelSampler'])
+def test_refuses_what_a_trace_would_freeze(kind, tmp_path):
+    head = HEAD | dict(generator=dict(type=kind))
+    model = toy_model(decode_head=head)
+    with pytest.raises(UserError, match=kind):
+        export_onnx(model, tmp_path / 'model.onnx', (16, 16))
+    assert not (tmp_path / 'model.onnx').exists()
+
+
 def test_refuses_windows(tmp_path):
     model = toy_model(
         test_cfg=dict(mode='slide', crop_size=(8, 8), stride=(8, 8))

@@ -51,6 +51,31 @@ def test_labels_are_the_argmax_of_decode(options):
     assert torch.equal(sampler.sample_labels(state, z).long(), expected)
 
 
+@pytest.mark.parametrize('floor', [0.0, 0.1])
+@pytest.mark.parametrize('length', [None, 3.0])
+def test_a_group_whose_names_are_all_impossible(length, floor):
+    log_probs = random_f()
+    log_probs[:, [1, 4], :6] = -torch.inf
+    log_probs[:, [0, 3], 3:9] = -torch.inf
+    sampler = GumbelSampler(
+        5, correlation_length=length, groups=GROUPS, floor=floor
+    )
+    state = sampler.encode(IMAGE, log_probs.log_softmax(1))
+    z = torch.randn(40, 1, sampler.noise_size)
+    labels = sampler.sample_labels(state, z).long()
+    assert torch.equal(labels, sampler.decode(state, z).argmax(2))
+    drawn = log_probs.expand(40, *log_probs.shape[1:]).gather(1, labels)
+    assert drawn.isfinite().all()
+    soft = GumbelSampler(
+        5,
+        correlation_length=length,
+        groups=GROUPS,
+        floor=floor,
+        temperature=0.1,
+    )
+    assert torch.equal(soft.sample(state, z).argmax(2), labels)
+
+
 def test_names_go_together_and_things_do_not():
     """F: class 1 or its twin 4 by a half each, or 0, all over the image."""
     probs = torch.tensor([0.5, 0.25, 0.0, 0.0, 0.25]).clamp_min(1e-8)

@@ -24,6 +24,21 @@ def test_a_weight_per_pixel_makes_pixels_independent():
     torch.testing.assert_close(field.normal(z, whole), expected)
 
 
+def test_pixels_without_weights_have_noise_all_the_same():
+    weights = torch.randn(1, 4, *SIZE)
+    weights[..., 2, :] = 0
+    weights[..., 3, :] *= 1e-9
+    weights.requires_grad_()
+    field = WeightedField(unit_norm(weights))
+    whole = slice(0, SIZE[0]), slice(0, SIZE[1])
+    values = field.normal(torch.randn(4000, 1, 4), whole)
+    torch.testing.assert_close(
+        values.std(0), torch.ones(1, 1, *SIZE), atol=0.06, rtol=0
+    )
+    values.sum().backward()
+    assert weights.grad.isfinite().all()
+
+
 def test_values_are_sums_and_tiles_agree_with_the_whole():
     weights = unit_norm(torch.randn(2, 4, *SIZE))
     torch.testing.assert_close(

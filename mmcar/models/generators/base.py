@@ -58,10 +58,13 @@ class BaseGenerator(BaseModule):
             while G is trained, unless a loss needs it.
         joint_samples: Whether a sample depends on the others that are drawn
             with it.
+        exportable: Whether an ONNX graph can do what it does. A trace takes
+            what is computed outside of torch for a constant.
     """
 
     needs_calibration = True
     joint_samples = False
+    exportable = True
 
     def __init__(
         self,

@@ -33,6 +33,8 @@ class ArgmaxSampler(BaseGenerator):
 class IndependentPixelSampler(ArgmaxSampler):
     """Draws every pixel on its own: calibrated, but incoherent."""
 
+    exportable = False
+
     def decode(self, features: Tensor, z: Tensor) -> Tensor:
         """Logits (s, B, K, H, W) with Gumbel noise of their own per pixel."""
         logits = super().decode(features, z).clone()

@@ -33,6 +33,8 @@ class RegionSampler(WeightedSampler):
         temperature: See :class:`WeightedSampler`.
     """
 
+    exportable = False
+
     def __init__(
         self,
         num_classes: int,
