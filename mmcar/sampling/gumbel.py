@@ -166,6 +166,7 @@ class SharedGumbel(nn.Module):
         A wave ``a cos(ux + vy) + b sin(ux + vy)`` is a product of functions
         of x and of y, so all of them together are a product of matrices.
         """
+        assert self.correlation_length is not None  # see `normal`
         waves = 2 * self.num_features
         z, frequencies = z.tensor_split([self.noise_size - waves], dim=-1)
         z = z.unflatten(-1, (self.num_classes, -1))  # (S, B, K, per class)

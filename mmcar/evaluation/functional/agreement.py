@@ -85,11 +85,11 @@ def outline_sums(
                     break
                 one, two = (votes[(..., *window)] for window in windows)
                 near, far = (outlines[(..., *window)] for window in windows)
-                whose, *place = (near & far).nonzero(as_tuple=True)
+                whose, rows, columns = (near & far).nonzero(as_tuple=True)
                 if not len(whose):
                     continue
                 # Votes (A, P) at these pixels, but not those of its owner.
-                x, y = (v[(slice(None), *place)] for v in (one, two))
+                x, y = one[:, rows, columns], two[:, rows, columns]
                 x[whose, range(len(whose))] = 0
                 y[whose, range(len(whose))] = 0
                 both, first, second = (x * y).sum(0), x.sum(0), y.sum(0)
