@@ -133,12 +133,29 @@ def decode(data: bytes, form: str, num_classes: int) -> np.ndarray:
         planes = np.arange(num_classes)[:, None, None]
         return (ids == planes).astype(np.float32)
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-        probs = arrays['probs'].astype(np.float32) / np.float32(255)
+        steps = arrays['probs']
+        _check_steps(steps)
+        probs = steps.astype(np.float32) / np.float32(255)
         if form == 'top4':
             probs = _spread(arrays['ids'], probs, num_classes)
-    if probs.ndim != 3 or len(probs) != num_classes:
+    if len(probs) != num_classes:
         raise ValueError(f'array {probs.shape}, not {num_classes} classes')
     return probs / probs.sum(0)
+
+
+def _check_steps(steps: np.ndarray) -> None:
+    """Refuse what `encode` does not write: other numbers than its steps."""
+    if steps.dtype != np.uint8 or steps.ndim != 3 or not steps.size:
+        raise ValueError(
+            f'array {steps.shape} of {steps.dtype}, not of steps of 1/255'
+        )
+    total = steps.sum(0, dtype=np.int64)
+    # Rounding adds half a step to each class at most.
+    if not steps.any(0).all() or 2 * (total.max() - 255) > len(steps):
+        raise ValueError(
+            f'probabilities that add up to {total.min() / 255:.3g} to '
+            f'{total.max() / 255:.3g}'
+        )
 
 
 def _spread(ids: np.ndarray, top: np.ndarray, num_classes: int) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Small files of known loss."""
 
+import io
 import os
 
 import numpy as np
@@ -10,7 +11,9 @@ from mmcar.datasets.black_box_cache import (
     cache_file,
     decode,
     encode,
+    read_cached,
 )
+from mmcar.utils.errors import UserError
 
 
 def random_probs(concentration, classes=19, size=(8, 9)):
@@ -74,6 +77,27 @@ def test_files_are_named_by_the_key(tmp_path):
 def test_files_of_other_classes_are_refused(form):
     with pytest.raises((ValueError, IndexError)):
         decode(encode(random_probs(1.0), form), form, 3)
+
+
+@pytest.mark.parametrize('form', ['top4', 'probs'])
+@pytest.mark.parametrize('classes', [3, 19])
+@pytest.mark.parametrize('wrong', ['zeros', 'floats', 'too much', 'flat'])
+def test_numbers_that_are_no_probabilities_are_refused(
+    form, classes, wrong, tmp_path
+):
+    with np.load(
+        io.BytesIO(encode(random_probs(1.0, classes), form))
+    ) as arrays:
+        arrays = dict(arrays)
+    probs = arrays['probs']
+    arrays['probs'] = dict(
+        zeros=np.where(np.arange(9) == 4, 0, probs).astype(np.uint8),
+        floats=np.linspace(-300, 555, probs.size).reshape(probs.shape),
+        flat=probs[0],
+    ).get(wrong, np.full_like(probs, 200))
+    np.savez(tmp_path / 'a.npz', **arrays)
+    with pytest.raises(UserError, match=r'a\.npz is not readable'):
+        read_cached(tmp_path / 'a.npz', form, classes)
 
 
 @pytest.mark.parametrize('form', ['labels', 'top4', 'probs'])
