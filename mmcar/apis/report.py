@@ -24,7 +24,6 @@ from ..visualization import (
 from ..visualization.files import write_figure
 from ..visualization.report import Page, draw_paper_figures, render_page
 from ..visualization.report.encoding import file_size, plain
-from .config_errors import naming_keys
 from .model_loading import load_model, read_config
 from .report_images import build_loader, collect
 from .report_selection import Selection
@@ -118,8 +117,7 @@ def build_report(
     claim_out_dir(out.parent)
     cfg = read_config(config, cfg_options)
     cfg.train_dataloader = cfg.val_dataloader = None  # not to be cached
-    with naming_keys(cfg):
-        prepare_caches(cfg)
+    prepare_caches(cfg)
     loader, metainfo = build_loader(cfg)
     model = load_model(cfg, checkpoint, device or get_device())
     _set_drawing(model, num_samples, seed)

@@ -22,7 +22,7 @@ class RemainingTime:
 
     What has not been measured yet is estimated: iterations of a phase from
     others of it, a later phase from the current one and the ratio of what
-    one step of each took in the rehearsal.
+    one step of each took in the preflight.
 
     Args:
         schedule: The phases.

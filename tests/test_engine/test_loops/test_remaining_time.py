@@ -23,7 +23,7 @@ def true_seconds(iteration: int) -> float:
     return sum(cost(i) for i in range(iteration, 1300))
 
 
-def test_with_a_rehearsal_the_first_phase_knows_of_the_second():
+def test_with_a_preflight_the_first_phase_knows_of_the_second():
     left = RemainingTime(Schedule([F, G]))
     left.expect(0, 0.02)
     left.expect(1, 0.6)  # of D's iterations, on a smaller batch
