@@ -17,15 +17,13 @@ from pathlib import Path
 from mmengine.config import Config, DictAction
 from mmengine.device import get_device
 from mmengine.runner import Runner
+from mmengine.utils import import_modules_from_strings
 
 from .apis import training
-from .apis.config_variables import check_options
-from .apis.error_sentences import USER_ERRORS, own_words, sentence_of
-from .apis.known_keys import TOP_LEVEL
 from .compat.console import quiet
 from .engine import unwrap_model
 from .models.weights import load_weights
-from .utils.errors import UserError
+from .utils.errors import UserError, sentence_of, words_of
 
 LAUNCHERS = ('none', 'pytorch', 'slurm', 'mpi')
 AMP_TYPES = ('OptimWrapper', 'AmpOptimWrapper')
@@ -110,6 +108,21 @@ def add_config_arguments(parser: argparse.ArgumentParser) -> None:
     add_console_arguments(parser)
 
 
+def add_check_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what says how the config is checked."""
+    parser.add_argument(
+        '--no-check',
+        dest='check',
+        action='store_false',
+        help='neither check the config nor try anything before the run',
+    )
+    parser.add_argument(
+        '--strict',
+        action='store_true',
+        help='take warnings about the config for errors',
+    )
+
+
 def add_console_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what `run_tool` looks for: how much the console shows."""
     parser.add_argument(
@@ -182,11 +195,16 @@ def read_config(path: str, options: dict | None = None) -> Config:
     if '::' not in path and not Path(path).is_file():
         raise UserError(f'There is no config file {path}.')
     try:
-        cfg = Config.fromfile(path)
+        cfg = Config.fromfile(path, import_custom_modules=False)
     except Exception as error:  # a config is code: it can raise anything
-        where = 'custom_imports: ' if _is_importing(error) else ''
         raise UserError(
-            f'{path} cannot be read as a config: {where}{describe(error)}'
+            f'{path} cannot be read as a config: {describe(error)}'
+        ) from error
+    try:
+        import_modules_from_strings(**cfg.get('custom_imports', {}))
+    except Exception as error:
+        raise UserError(
+            f'{path}: custom_imports: {describe(error)}'
         ) from error
     try:
         cfg.merge_from_dict(options or {})
@@ -194,19 +212,7 @@ def read_config(path: str, options: dict | None = None) -> Config:
         raise UserError(
             f'--cfg-options do not fit {path}: {describe(error)}'
         ) from error
-    check_options(cfg, options or {}, TOP_LEVEL)
     return cfg
-
-
-def _is_importing(error: Exception) -> bool:
-    """Whether a config could be read, but not import what it names."""
-    if 'import custom modules' in str(error):
-        return True
-    frames = traceback.extract_tb(error.__traceback__)
-    return 'import_modules_from_strings' in [
-        *(frame.name for frame in frames[-3:]),
-        *str(error).replace('(', '.').split('.'),
-    ]
 
 
 def describe(error: Exception) -> str:
@@ -218,20 +224,24 @@ def describe(error: Exception) -> str:
             else ''
         )
         return f'{error}{hint}'
-    if isinstance(error, USER_ERRORS):
+    if isinstance(error, UserError):
         return str(error)
     return f'{type(error).__name__}: {error}'
 
 
-def build_runner(cfg: Config, config_path: str) -> Runner:
+def build_runner(
+    cfg: Config, config_path: str, check: bool = True, strict: bool = False
+) -> Runner:
     """Check a config and build its runner.
 
     Args:
         cfg: The config.
         config_path: Its file, to be named in errors.
+        check: Whether to check the config.
+        strict: Whether warnings are errors.
     """
     with naming_config(config_path):
-        return training.build_runner(cfg)
+        return training.build_runner(cfg, check, strict)
 
 
 @contextmanager
@@ -240,7 +250,7 @@ def naming_config(config_path: str) -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        raise UserError(f'{config_path}: {own_words(error)}') from error
+        raise UserError(f'{config_path}: {words_of(error)}') from error
 
 
 def enable_amp(cfg: Config) -> None:

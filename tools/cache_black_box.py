@@ -14,8 +14,7 @@ it goes on.
 import argparse
 
 from mmcar import cli
-from mmcar.apis.config_check import check_config
-from mmcar.apis.config_errors import naming_keys
+from mmcar.config_check import Trace, check_config, judge
 from mmcar.engine.black_box_cache import make_cache, plan_caches
 from mmcar.utils.errors import UserError
 
@@ -26,6 +25,7 @@ def parse_args() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     cli.add_config_arguments(parser)
+    cli.add_check_arguments(parser)
     parser.add_argument(
         '--jobs',
         type=int,
@@ -41,9 +41,12 @@ def main() -> None:
     if args.jobs is not None and args.jobs < 1:
         raise UserError(f'--jobs={args.jobs}: expected at least 1.')
     cfg = cli.load_config(args)
-    with cli.naming_config(args.config), naming_keys(cfg):
-        check_config(cfg)
-        plans = plan_caches(cfg)
+    with cli.naming_config(args.config):
+        if args.check:
+            judge(check_config(cfg), args.strict)
+        trace = Trace(cfg)
+        with trace.building(), trace.at(''):
+            plans = plan_caches(cfg)
     if not plans:
         raise UserError(
             f'{args.config} reads no cache: expected LoadBlackBoxProbs with '

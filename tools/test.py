@@ -8,7 +8,7 @@ from mmengine.dist import is_main_process
 from mmengine.runner import Runner
 
 from mmcar import cli
-from mmcar.apis.rehearsal import check_images, untouched
+from mmcar.apis.training import test
 from mmcar.engine import unwrap_model
 from mmcar.evaluation import metric_configs
 from mmcar.utils.errors import UserError
@@ -34,6 +34,7 @@ def parse_args() -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     cli.add_config_arguments(parser)
+    cli.add_check_arguments(parser)
     cli.add_checkpoint_argument(parser)
     parser.add_argument(
         '--eval',
@@ -191,12 +192,12 @@ def main() -> None:
     args = parse_args()
     cfg = cli.load_config(args)
     apply_arguments(cfg, args)
-    runner = cli.build_runner(cfg, args.config)
+    runner = cli.build_runner(cfg, args.config, args.check, args.strict)
     load(runner, args.checkpoint, args.eval)
     model = unwrap_model(runner.model)
-    with cli.naming_config(args.config), untouched(model):
-        check_images(cfg, model, test=runner.test_loop)
-    scores = {name: float(value) for name, value in runner.test().items()}
+    with cli.naming_config(args.config):
+        found = test(runner)
+    scores = {name: float(value) for name, value in found.items()}
     if not is_main_process():
         return
     path = Path(cfg.work_dir) / 'test_scores.json'

@@ -3,15 +3,14 @@
 import argparse
 
 from mmcar import cli
-from mmcar.apis.dry_run import dry_run
-from mmcar.apis.rehearsal import RehearsalHook
-from mmcar.apis.training import build_runner, train
+from mmcar.apis.training import build_runner, dry_run, train
 
 
 def parse_args() -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     cli.add_config_arguments(parser)
+    cli.add_check_arguments(parser)
     parser.add_argument(
         '--resume',
         nargs='?',
@@ -46,9 +45,9 @@ def main() -> None:
         cfg.load_from = None if args.resume == 'auto' else args.resume
     with cli.naming_config(args.config):
         if args.dry_run:
-            print(dry_run(cfg))
+            print(dry_run(cfg, args.strict))
             return
-        train(build_runner(cfg), RehearsalHook(cfg))
+        train(build_runner(cfg, args.check, args.strict))
 
 
 if __name__ == '__main__':

@@ -1,24 +1,39 @@
-"""Try a config out without training: what would happen, or what is wrong."""
+"""Try a config out without training: what would happen, or what is wrong.
+
+Errors and warnings come with the name of their rule, see docs/rules.md.
+"""
 
 import argparse
+import sys
 
 from mmcar import cli
-from mmcar.apis.dry_run import dry_run
+from mmcar.apis.training import dry_run
+from mmcar.config_check import page
 
 
 def parse_args() -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     cli.add_config_arguments(parser)
+    cli.add_check_arguments(parser)
+    parser.add_argument(
+        '--rules',
+        action='store_true',
+        help='print the page of rules and stop',
+    )
     return parser.parse_args()
 
 
 def main() -> None:
     """Try the config."""
+    if '--rules' in sys.argv:  # needs no config
+        print(page())
+        return
     args = parse_args()
     cfg = cli.load_config(args)
     with cli.naming_config(args.config):
-        print(dry_run(cfg))
+        if args.check:
+            print(dry_run(cfg, args.strict))
 
 
 if __name__ == '__main__':

@@ -27,7 +27,6 @@ from ..utils.checks import at_least
 from ..utils.errors import UserError
 from ..utils.files import write_file, write_json
 from ..utils.progress import track
-from .config_errors import naming_keys
 from .report_images import build_loader, collect
 from .report_selection import Selection
 
@@ -119,8 +118,7 @@ def build_report(
     claim_out_dir(out.parent)
     cfg = read_config(config, cfg_options)
     cfg.train_dataloader = cfg.val_dataloader = None  # not to be cached
-    with naming_keys(cfg):
-        prepare_caches(cfg)
+    prepare_caches(cfg)
     loader, metainfo = build_loader(cfg)
     model = load_model(cfg, checkpoint, device or get_device())
     _set_drawing(model, num_samples, seed)

@@ -1,5 +1,7 @@
-"""Training from a config, with every mistake found before it begins."""
+"""Training and testing from a config, mistakes found before they begin."""
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,42 +13,59 @@ from mmengine.runner import Runner
 from torch import nn
 
 from ..compat.console import is_quiet, quieten
+from ..config_check import (
+    ConfigError,
+    Plan,
+    Preflight,
+    Trace,
+    check_config,
+    judge,
+)
 from ..engine.black_box_cache import prepare_caches
 from ..engine.hooks import ProgressHook
 from ..utils.errors import UserError
-from .config_check import check_config
-from .config_errors import naming_keys
-from .rehearsal import RehearsalHook
 
 
-def build_runner(cfg: Config, progress: bool = True) -> Runner:
+def build_runner(
+    cfg: Config,
+    check: bool = True,
+    strict: bool = False,
+    plan: Plan | None = None,
+) -> Runner:
     """Check a config and build its runner.
 
     Args:
         cfg: The config, with a ``work_dir``.
-        progress: Whether a quiet console shows how far it is.
+        check: Whether to check the config, and to try all that a training or
+            a test will do before it begins.
+        strict: Whether warnings are errors.
+        plan: Gets what a user wants to know; nothing is trained then.
 
     Raises:
         UserError: Naming the key that is wrong.
     """
-    check_config(cfg)
     if cfg.get('launcher') == 'pytorch' and get_device() == 'cpu':
         # MMEngine joins processes on GPUs only, unless they have joined.
         torch.distributed.init_process_group('gloo')
-    with naming_keys(cfg):
+    if not check:
         prepare_caches(cfg)
-        return _build(cfg, progress)
-
-
-def _build(cfg: Config, progress: bool) -> Runner:
-    if 'runner_type' in cfg:
-        return RUNNERS.build(cfg)
-    if not is_quiet():
-        return Runner.from_cfg(cfg)
-    runner = QuietRunner.from_cfg(cfg)
-    if progress:
+        runner = _build(cfg)
+    else:
+        judge(check_config(cfg), strict, plan)
+        trace = Trace(cfg)
+        with trace.building(), trace.at(''):
+            prepare_caches(cfg)
+            runner = _build(cfg)
+        runner.register_hook(Preflight(cfg, trace, strict, plan))
+    if is_quiet() and plan is None:
         runner.register_hook(ProgressHook())
     return runner
+
+
+def _build(cfg: Config) -> Runner:
+    if 'runner_type' in cfg:
+        return RUNNERS.build(cfg)
+    return (QuietRunner if is_quiet() else Runner).from_cfg(cfg)
 
 
 class QuietRunner(Runner):
@@ -59,27 +78,70 @@ class QuietRunner(Runner):
         return logger
 
 
-def train(runner: Runner, rehearsal: RehearsalHook) -> nn.Module:
+def train(runner: Runner) -> nn.Module:
     """Train; what fails before the first iteration names its key.
 
     Args:
-        runner: The runner.
-        rehearsal: What to try before the first iteration.
+        runner: Of `build_runner`.
 
     Returns:
         The trained model.
     """
-    cfg = rehearsal.cfg
+    cfg = runner.cfg
     if cfg.get('train_cfg') is None or cfg.get('train_dataloader') is None:
         raise UserError(
             'there is nothing to train: the config has no train_cfg or no '
             'train_dataloader.'
         )
-    runner.register_hook(rehearsal, 'LOWEST')
-    try:
+    with Preflight.watching(runner):
         return runner.train()
-    except Exception as error:
-        if rehearsal.done:
-            raise
-        with naming_keys(cfg):
-            raise error
+
+
+def test(runner: Runner) -> dict[str, float]:
+    """Test; what fails before the first image names its key.
+
+    Args:
+        runner: Of `build_runner`.
+
+    Returns:
+        The scores.
+    """
+    with Preflight.watching(runner):
+        return runner.test()
+
+
+def dry_run(
+    cfg: Config, strict: bool = False, plan: Plan | None = None
+) -> str:
+    """Build all, load a batch of every loader, try every phase.
+
+    Nothing is trained and nothing is kept: files go to a temporary folder.
+
+    Args:
+        cfg: The config, with a ``work_dir``.
+        strict: Whether warnings are errors.
+        plan: Gets what is found.
+
+    Returns:
+        A report for people: warnings, sizes, memory, times, plans.
+
+    Raises:
+        UserError: Naming the key that is wrong.
+    """
+    work_dir, plan = cfg.work_dir, plan or Plan()
+    with tempfile.TemporaryDirectory(prefix='mmcar_dry_run_') as folder:
+        cfg.work_dir = folder
+        if isinstance(cfg.get('visualizer'), dict):
+            # Known by its name for as long as the process lives.
+            name = Path(folder).name
+            cfg.visualizer.update(name=name, vis_backends=None)
+        try:
+            runner = build_runner(cfg, strict=strict, plan=plan)
+            if cfg.get('train_cfg') is None and cfg.get('test_cfg'):
+                with Preflight.watching(runner) as preflight:
+                    preflight.before_test(runner)
+            else:
+                train(runner)
+        except ConfigError as error:
+            raise ConfigError(*error.findings, *plan.warnings) from error
+    return plan.text(runner, work_dir)

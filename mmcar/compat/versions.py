@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 from packaging.version import Version
 
+from ..utils.errors import UserError
 
-class MissingPackageError(ImportError):
+
+class MissingPackageError(UserError, ImportError):
     """A package that is missing or of a version that does not work."""
 
 

@@ -9,6 +9,7 @@ from mmseg.datasets import BaseSegDataset
 from mmseg.registry import DATASETS
 
 from ..structures import ClassFlips, sample_key_below
+from ..utils.checks import one_of
 from ..utils.errors import UserError
 from .image_files import IMAGE_SUFFIXES
 from .indices import check_indices
@@ -118,6 +119,8 @@ class MultiAnnotatorDataset(BaseSegDataset):
                 f'{type(self).__name__} needs metainfo=dict(classes=(...)), '
                 'the class names in the order of their ids'
             )
+        for key in data_prefix or ():
+            one_of(('img_path', 'seg_map_path'), data_prefix=key)
         super().__init__(
             ann_file=ann_file,
             img_suffix=tuple(img_suffix),

@@ -88,3 +88,40 @@ def check_resumed(runner: Runner, checkpoint: Mapping) -> None:
         'It is of another model: resume with the config that it was made '
         'with, or move it out of the way.',
     )
+
+
+def check_started(runner: Runner, checkpoint: Mapping) -> None:
+    """Refuse a checkpoint to start from of which no weight fits.
+
+    MMEngine says so in the log, and trains from random weights.
+
+    Args:
+        runner: Of the training that starts.
+        checkpoint: What it starts from.
+
+    Raises:
+        UserError: Naming the checkpoint.
+    """
+    weights = checkpoint.get('state_dict', checkpoint)
+    found = {key.removeprefix('module.'): w for key, w in weights.items()}
+    own = {
+        key: weight.shape
+        for key, weight in unwrap_model(runner.model).state_dict().items()
+        if not key.endswith('num_batches_tracked')
+    }
+    fits = [k for k in own if getattr(found.get(k), 'shape', None) == own[k]]
+    what = f'load_from={runner._load_from!r}'
+    if not fits:
+        raise UserError(
+            f'{what}: none of its {len(found)} weights fits the {len(own)} of '
+            'the model, which would start at random. Give a checkpoint of '
+            'this model, or use load_from=None; for one network, set its '
+            'init_cfg.'
+        )
+    if len(fits) < len(own):
+        print_log(
+            f'{what} has {len(fits)} of the {len(own)} weights of the model; '
+            'the others start at random.',
+            logger='current',
+            level=logging.WARNING,
+        )

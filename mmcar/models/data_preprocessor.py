@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ..compat import swaps_channels
 from ..structures import to_input
 from ..utils.errors import UserError
-from ..utils.hints import fits
+from ..utils.type_check import fits
 
 STOCK = 'SegDataPreProcessor'
 

@@ -46,5 +46,12 @@ def channels(image: Tensor, **values: int) -> None:
 def positive(**values: float) -> None:
     """Refuse any of the named values that is not above zero."""
     for key, value in values.items():
-        if value <= 0:
+        if not value > 0:  # NaN is not
             raise UserError(f'{key}={value!r}: expected > 0')
+
+
+def not_negative(**values: float) -> None:
+    """Refuse any of the named values that is below zero."""
+    for key, value in values.items():
+        if not value >= 0:  # NaN is not
+            raise UserError(f'{key}={value!r}: expected >= 0')

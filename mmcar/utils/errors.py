@@ -1,5 +1,26 @@
 """A user's mistake looks different from a bug of ours."""
 
+import errno
+import socket
+import urllib.error
+
+import torch
+
+NETWORK_ERRORS = (urllib.error.URLError, socket.gaierror, ConnectionError)
+SYSTEM = {
+    errno.EACCES: 'permission denied: change the rights of the file or folder',
+    errno.EPERM: 'not permitted: change the rights of the file or folder',
+    errno.EROFS: 'the disk is read-only: choose another folder',
+    errno.ENOSPC: 'no space left on the disk: free some, or choose another '
+    'folder with --work-dir',
+    errno.EDQUOT: 'your quota of the disk is used up: free some space, or '
+    'choose another folder with --work-dir',
+    errno.EISDIR: 'this is a folder; expected a file',
+    errno.ENOTDIR: 'a folder of this path is a file',
+    errno.ENAMETOOLONG: 'the name is too long: shorten it',
+}
+WORKER = 'in DataLoader worker process'
+
 
 class UserError(ValueError):
     """Input that cannot work.
@@ -16,3 +37,46 @@ class MissingFileError(UserError, FileNotFoundError):
 
 class NonFiniteError(UserError):
     """Values that must be finite are NaN or infinite."""
+
+
+def sentence_of(error: BaseException) -> str | None:
+    """Put an error that a user can mend into words.
+
+    Args:
+        error: What ended a tool.
+
+    Returns:
+        The words; None for a bug, whose traceback is worth more.
+    """
+    if isinstance(error, UserError):
+        return words_of(error) or repr(error)
+    if isinstance(error, torch.cuda.OutOfMemoryError):
+        return (
+            'the GPU has too little memory: lower train_dataloader.batch_size '
+            'or model.train_cfg.num_samples, or set '
+            'model.train_cfg.samples_per_chunk.'
+        )
+    if isinstance(error, NETWORK_ERRORS):
+        what = getattr(error, 'url', None) or getattr(error, 'reason', error)
+        return (
+            f'the network cannot be reached ({what}): check the connection, '
+            'or download the file elsewhere and name its path in the config.'
+        )
+    if not isinstance(error, OSError) or error.errno not in SYSTEM:
+        return None
+    where = f'{error.filename}: ' if error.filename else ''
+    return f'{where}{SYSTEM[error.errno]}.'
+
+
+def words_of(error: BaseException) -> str:
+    """The message of an error; others than a user's with their type.
+
+    An error of a loader's worker is raised again with the worker's whole
+    traceback as its message; the error's own words come last.
+    """
+    text = str(error).strip()
+    if WORKER in text:
+        text = text.rpartition('Error: ')[2]
+    if isinstance(error, UserError):
+        return text
+    return f'{type(error).__name__}: {text} (--debug shows where.)'

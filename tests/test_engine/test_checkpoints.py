@@ -1,11 +1,19 @@
 """Which checkpoint a run goes on from, whatever lies in its folder."""
 
 import random
+from types import SimpleNamespace
 
 import pytest
 import torch
+from torch import nn
 
-from mmcar.engine.checkpoints import NEEDED, damage, find_resumable_checkpoint
+from mmcar.engine.checkpoints import (
+    NEEDED,
+    check_started,
+    damage,
+    find_resumable_checkpoint,
+)
+from mmcar.utils.errors import UserError
 
 
 def checkpoint(folder, number):
@@ -94,3 +102,14 @@ def test_an_entry_that_became_a_folder_is_found(tmp_path):
     content[entry + 38] ^= 0x10
     path.write_bytes(content)
     assert 'marked as a folder' in damage(path)
+
+
+def test_weights_to_start_from():
+    model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
+    runner = SimpleNamespace(model=model, _load_from='start.pth')
+    check_started(runner, dict(state_dict=model.state_dict()))
+    some = {f'module.{k}': w for k, w in model[:1].state_dict().items()}
+    check_started(runner, some)  # told, not refused
+    other = {k: w[:1] for k, w in model.state_dict().items() if k[0] == '0'}
+    with pytest.raises(UserError, match=r'start\.pth.*none of its 2 weights'):
+        check_started(runner, dict(state_dict=other))

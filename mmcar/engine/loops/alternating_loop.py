@@ -13,6 +13,7 @@ from torch import nn
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 
 from ...models.segmentors.updating import norm_statistics
+from ...utils.checks import at_least
 from ...utils.errors import UserError
 from ..distributed import unwrap_model
 from ..resumable_data import ResumableDataLoader, resumable_config
@@ -61,6 +62,7 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         dynamic_intervals: list[tuple[int, int]] | None = None,
         max_discriminator_accuracy: float | None = None,
     ) -> None:
+        at_least(1, val_interval=val_interval)
         self.schedule = Schedule(phases)
         self.max_discriminator_accuracy = _share(max_discriminator_accuracy)
         _check_wrapper(runner.model)

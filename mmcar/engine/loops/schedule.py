@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...utils.errors import UserError
-from ...utils.hints import fits, misfit
+from ...utils.type_check import fits, misfit
 
 HINTS: dict[str, Any] = dict(
     iters=int,

@@ -7,6 +7,7 @@ import torch
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
+from ...utils.checks import not_negative
 from ...utils.errors import UserError
 from ...utils.precision import full_precision
 
@@ -85,6 +86,7 @@ class BaseLoss(nn.Module):
         loss_name: str | None = None,
     ) -> None:
         super().__init__()
+        not_negative(loss_weight=loss_weight)
         self.loss_weight = loss_weight
         self.ignore_index = ignore_index
         if loss_name is not None:

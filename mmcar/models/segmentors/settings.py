@@ -5,7 +5,7 @@ from typing import Any
 
 from ...utils.checks import at_least, one_of
 from ...utils.errors import UserError
-from ...utils.hints import fits, misfit, nearest
+from ...utils.type_check import fits, misfit, nearest
 
 TEST_CFG = dict(
     mode='whole',

@@ -12,8 +12,8 @@ from mmseg.registry import METRICS
 
 from mmcar.engine.hooks.checkpoint_hook import WholeFileBackend
 from mmcar.utils.errors import UserError
+from tests.forking import ROOT
 from tests.test_engine.runs import (
-    ROOT,
     build_runner,
     run_config,
     train,

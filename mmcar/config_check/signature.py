@@ -1,0 +1,247 @@
+"""What a class takes, and what a config gives it."""
+
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mmengine.hooks import CheckpointHook
+from mmengine.model import BaseModule
+from mmengine.optim import DefaultOptimWrapperConstructor
+from mmengine.runner import Runner
+from mmseg import registry as registries
+
+from ..utils.type_check import fits, misfit, nearest
+from .findings import Found, error, warning
+from .walk import HOME, HOOKS, LOADERS, SECTIONS, Part
+
+ALWAYS = {'type', '_scope_', '_delete_'}
+#: Keys of dicts that no class gets; there may be others where it says '...'.
+PLAIN = {
+    '': '... custom_imports model_wrapper_cfg find_unused_parameters sync_bn '
+    'runner_type tta_model tta_pipeline train_pipeline val_pipeline '
+    'test_pipeline activation_checkpointing efficient_conv_bn_eval',
+    'default_hooks': '... runtime_info timer sampler_seed logger '
+    'param_scheduler checkpoint visualization',
+    'env_cfg': 'cudnn_benchmark mp_cfg dist_cfg resource_limit',
+    'auto_scale_lr': 'base_batch_size enable',
+    'metainfo': '... classes palette class_flips label_map',
+    'data_prefix': '... img_path seg_map_path',
+    'paramwise_cfg': 'custom_keys bias_lr_mult bias_decay_mult '
+    'norm_decay_mult flat_decay_mult dwconv_decay_mult dcn_offset_lr_mult '
+    'bypass_duplicate',
+}
+#: Keys at the top of a config.
+KEYS = {*PLAIN[''].split(), *inspect.signature(Runner).parameters}
+#: Keys that are taken out before a class gets the rest, by section.
+TAKEN_OUT = {
+    'optim_wrapper': ('optimizer', 'paramwise_cfg', 'constructor'),
+    'param_scheduler': ('convert_to_iter_based',),
+    'train_cfg': ('by_epoch',),
+    **dict.fromkeys(HOOKS, ('priority',)),
+    **dict.fromkeys(
+        LOADERS, ('num_batch_per_epoch', 'disable_subprocess_warning')
+    ),
+}
+#: Keys that hold parts, or lists of them.
+PARTS = ('pipeline', 'dataset', 'sampler', 'vis_backends', 'optimizer')
+NUMBER, WORD = float | None | Sequence | Mapping, str | float | None
+#: What the type of a default says about an argument without a hint.
+LIKE = {bool: bool, int: NUMBER, float: NUMBER, str: WORD}
+SIMPLE = {bool, int, float, type(None)}
+CLOSE, FAIRLY_CLOSE = 0.85, 0.7  # of names, from 0 to 1
+
+
+class Arguments(NamedTuple):
+    """The arguments of a class or function.
+
+    Attributes:
+        hints: Names, those of base classes included, and type hints.
+        defaults: Of those that have one.
+        open: Whether it swallows unknown names in a ``**kwargs``.
+    """
+
+    hints: Mapping[str, Any]
+    defaults: Mapping[str, Any]
+    open: bool
+
+
+@functools.cache
+def arguments_of(kind: Callable) -> Arguments:
+    """Read the arguments of a class or function.
+
+    A ``**kwargs`` is followed to the base classes; only where it leads to
+    none of them are the names taken to be open.
+    """
+    is_module = inspect.isclass(kind) and issubclass(kind, BaseModule)
+    hints: dict[str, Any] = {'init_cfg': Any} if is_module else {}
+    defaults: dict[str, Any] = dict.fromkeys(hints)
+    takes_more = False
+    for function in _constructors(kind):
+        known: dict[str, Any] = {}
+        try:
+            parameters = inspect.signature(function).parameters
+            known = typing.get_type_hints(inspect.unwrap(function))
+        except ValueError:  # written in C
+            return Arguments(hints, defaults, True)
+        except (NameError, TypeError, AttributeError):
+            pass  # hints that name what cannot be found
+        takes_more = False
+        for name, parameter in parameters.items():
+            default = parameter.default
+            if parameter.kind is parameter.VAR_KEYWORD:
+                takes_more = True
+            elif name not in {'self', *hints} and '*' not in str(parameter):
+                hint = known.get(name, LIKE.get(type(default), Any))
+                hints[name] = hint if default is not None else hint | None
+                if default is not parameter.empty:
+                    defaults[name] = default
+        if not takes_more:
+            break
+    return Arguments(hints, defaults, takes_more)
+
+
+def _constructors(kind: Callable) -> list[Callable]:
+    """The functions that take a class's arguments, one after the other."""
+    if not inspect.isclass(kind):
+        return [kind]
+    # MMSeg puts BaseModule in the place of a class whose package is missing:
+    # what is handed on to it says nothing.
+    skipped = {object, BaseModule} - {kind}
+    bases = [base for base in kind.__mro__ if base not in skipped]
+    return [vars(b)['__init__'] for b in bases if '__init__' in vars(b)]
+
+
+def setting(part: Part, name: str) -> Any:
+    """What the config says of an argument, or its default."""
+    defaults = arguments_of(part.kind).defaults if part.kind else {}
+    return part.cfg.get(name, defaults.get(name))
+
+
+def _known(part: Part) -> Arguments | None:
+    """What a part takes; None if nobody can say."""
+    names = PLAIN.get(part.path, PLAIN.get(part.key, '')).split()
+    if part.kind is None and names:
+        name = part.parent and part.parent.cfg.get('constructor')
+        if part.key == 'paramwise_cfg' and isinstance(name, str):
+            found = registries.OPTIM_WRAPPER_CONSTRUCTORS.get(name)
+            if found is not DefaultOptimWrapperConstructor:
+                return None
+        hints = dict.fromkeys(names, Any)
+        if not part.path:
+            hints |= arguments_of(Runner).hints
+        return Arguments(hints, {}, '...' in names)
+    in_layer = part.registry is registries.MODELS and part.key.endswith('_cfg')
+    if part.kind is None or in_layer:
+        return None  # builders of layers take more than the class
+    own, defaults, takes_more = arguments_of(part.kind)
+    hints = {**own, **dict.fromkeys(TAKEN_OUT.get(part.section, ()), Any)}
+    if part.is_a(CheckpointHook):  # the rest is for another
+        hints |= arguments_of(Runner.save_checkpoint).hints
+        takes_more = False
+    return Arguments(hints, defaults, takes_more)
+
+
+def _strangers(part: Part, closed: bool) -> Found:
+    """Keys of a part that its class does not name."""
+    known = _known(part)
+    if known and closed is (part.is_built_here and not known.open):
+        owner = getattr(part.kind, '__name__', part.path or 'a config')
+        for key in part.cfg:
+            if key not in known.hints and key not in ALWAYS:
+                text = f'{owner} takes no {key!r}{hint(str(key), known.hints)}'
+                yield str(key), text
+
+
+@error
+def unknown_key(part: Part) -> Found:
+    """A key that the class, which says what it takes, does not."""
+    for key, text in _strangers(part, closed=True):
+        yield part.child(key), text
+
+
+@warning
+def similar_key(part: Part) -> Found:
+    """A key that is nearly one of those that a class or dict reads.
+
+    For classes that take any keys, and dicts of which others read some.
+    """
+    for key, text in _strangers(part, closed=False):
+        if nearest(key, _known(part).hints, CLOSE):  # type: ignore[union-attr]
+            yield part.child(key), text
+
+
+def hint(name: str, known: Collection[str]) -> str:
+    """The nearest name, or all of them."""
+    longer = [k for k in known if k.startswith(name.lower())]
+    near = longer[0] if longer else nearest(name, known, FAIRLY_CLOSE)
+    return f'; did you mean {near!r}?' if near else f': {", ".join(known)}.'
+
+
+@error
+def unregistered_type(part: Part) -> Found:
+    """A type that no registry has."""
+    name, registry = part.cfg.get('type'), part.registry
+    if 'type' not in part.cfg or registry is None or part.kind:
+        return
+    scope = name.rpartition('.')[0] if isinstance(name, str) else ''
+    if part.is_built_here and (scope or part.scope).split('.')[0] in HOME:
+        known = {
+            *registry.module_dict,
+            *(registry.parent or registry).module_dict,
+        }
+        near = nearest(str(name), known, FAIRLY_CLOSE)
+        what = f'did you mean {near!r}?' if near else f'not a {registry.name}.'
+        advice = 'Name the module of your own classes in custom_imports.'
+        yield (
+            part.child('type'),
+            f'{name!r} is not registered: {what} {advice}',
+        )
+
+
+@error
+def no_part(part: Part) -> Found:
+    """A text, number or list where a dict with a type is expected."""
+    for key, value in part.cfg.items():
+        values = value if isinstance(value, (list, tuple)) else [value]
+        parts = key in PARTS and part.is_built_here and part.package in HOME
+        top = key in SECTIONS if not part.path else part.path == HOOKS[0]
+        for entry in values if parts or top else ():
+            if isinstance(entry, (str, int, float, list)):
+                yield part.child(key), f'{entry!r}: expected a dict.'
+
+
+@error
+def declared_type(part: Part) -> Found:
+    """A value of another type than one of our classes declares.
+
+    Of other classes, a text where a number or a switch is declared.
+    """
+    for key, text, sure in _misfits(part):
+        if sure:
+            yield part.child(key), text
+
+
+@warning
+def other_type(part: Part) -> Found:
+    """A value of another type than another's class declares.
+
+    Their declarations are not always right, and are read generously.
+    """
+    for key, text, sure in _misfits(part):
+        if not sure:
+            yield part.child(key), text
+
+
+def _misfits(part: Part) -> Iterator[tuple[str, str, bool]]:
+    """Settings that do not fit the hints, why, and whether that is sure."""
+    known, ours = _known(part), part.package == 'mmcar'
+    for key, value in part.cfg.items():
+        expected = known.hints.get(key, Any) if known else Any
+        # A number by the time that it is built.
+        by_phase = (part.section, value) == ('param_scheduler', 'phase')
+        if not by_phase and not fits(value, expected, ours):
+            simple = {*(typing.get_args(expected) or (expected,))} <= SIMPLE
+            sure = ours or (isinstance(value, str) and simple)
+            yield str(key), misfit(str(key), value, expected, ours), sure

@@ -1,0 +1,239 @@
+"""What would fail later fails first, and nothing changes."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from mmengine.config import Config
+from mmengine.dataset import InfiniteSampler
+from torch.utils.data import DataLoader
+
+from mmcar.apis.training import build_runner, dry_run, train
+from mmcar.config_check import ConfigError
+from mmcar.config_check.plan import number_of_validations
+from mmcar.config_check.preflight import (
+    check_item,
+    first_keys,
+    other_units,
+    random_weights,
+    shared_images,
+)
+from mmcar.utils.errors import UserError
+from tests.test_config_check.bases import on_black_box, small
+from tests.test_config_check.changes import change
+from tests.test_tools.project import write_data
+from tests.toys import toy_model
+
+
+def config(cfg: dict, folder, name: str) -> Config:
+    return Config(dict(cfg, work_dir=str(folder / name), experiment_name=name))
+
+
+def trained(cfg: dict, folder, name: str, check: bool = True) -> dict:
+    runner = build_runner(config(cfg, folder, name), check)
+    train(runner)
+    return runner.model.state_dict()
+
+
+def test_training_is_the_same_with_and_without(tmp_path):
+    cfg = small(tmp_path / 'data')
+    checked = trained(cfg, tmp_path, 'checked')
+    unchecked = trained(cfg, tmp_path, 'unchecked', check=False)
+    assert checked.keys() == unchecked.keys()
+    assert all(torch.equal(checked[key], unchecked[key]) for key in checked)
+
+
+@pytest.mark.parametrize(
+    ('changes', 'path'),
+    [
+        (
+            {'model.loss_samples': dict(type='EnergyLoss', classes=[5])},
+            'model.loss_samples',
+        ),
+        (
+            {
+                'default_hooks.checkpoint.save_best': 'GED_9',
+                'default_hooks.checkpoint.rule': 'less',
+            },
+            'default_hooks.checkpoint.save_best',
+        ),
+        ({'val_evaluator[0].num_samples': 99}, 'val_evaluator[0]'),
+    ],
+)
+def test_a_later_phase_fails_before_the_first(tmp_path, changes, path):
+    cfg = change(small(tmp_path / 'data'), changes)
+    with pytest.raises(ConfigError) as caught:
+        trained(cfg, tmp_path, f'fails_{path}')
+    assert path in [finding.path for finding in caught.value.findings]
+    assert not list(tmp_path.rglob('*.pth'))
+
+
+def test_warnings_are_errors_if_that_is_wanted(tmp_path):
+    cfg = small(tmp_path / 'data')
+    cfg['val_dataloader']['drop_last'] = True
+    report = dry_run(config(cfg, tmp_path, 'told'))
+    assert 'warning: val_dataloader.drop_last' in report
+    assert '[scored-in-part]' in report
+    with pytest.raises(ConfigError, match='drop_last'):
+        dry_run(config(cfg, tmp_path, 'strict'), strict=True)
+
+
+def test_all_errors_of_a_walk_are_listed(tmp_path):
+    changes = {
+        'train_dataloader.sampler.shufle': True,
+        'model.decode_head.num_classes': 5,
+        'val_dataloader.drop_last': True,
+    }
+    cfg = change(small(tmp_path / 'data'), changes)
+    with pytest.raises(ConfigError) as caught:
+        dry_run(config(cfg, tmp_path, 'listed'))
+    assert [finding.path for finding in caught.value.findings] == [*changes]
+    assert len(str(caught.value).splitlines()) == 3
+
+
+def test_images_that_share_a_key(tmp_path):
+    cfg = small(tmp_path / 'data')
+    write_data(tmp_path / 'other')
+    dataset = cfg['train_dataloader']['dataset']
+    other = {**dataset, 'data_root': str(tmp_path / 'other')}
+    cfg['train_dataloader']['dataset'] = dict(
+        type='ConcatDataset', datasets=[dataset, other]
+    )
+    with pytest.raises(ConfigError, match=r'train_dataloader.*key_prefix'):
+        trained(cfg, tmp_path, 'joined')
+    other['key_prefix'] = 'other'
+    trained(cfg, tmp_path, 'joined_with_prefix')
+
+
+def test_report(tmp_path):
+    cfg = config(small(tmp_path / 'data'), tmp_path, 'work')
+    report = dry_run(cfg)
+    for words in (
+        'CARSegmentor, 2 classes',
+        '1,410 parameters',
+        'train  4 images, 2 in a batch: inputs 3x16x16, labels 1x16x16',
+        'val    4 images, 2 in a batch: inputs 3x16x16, labels 2x16x16',
+        'train_cfg.phases[0]         4 iterations of calibration',
+        'train_cfg.phases[1]         4 iterations of generator, discrim',
+        'GED_3',
+        'GB at most',
+        f'in {tmp_path / "work"}',
+        'Total',
+    ):
+        assert words in report
+    assert not (tmp_path / 'work').exists(), 'nothing is written'
+
+
+def test_a_config_that_is_only_tested(tmp_path):
+    cfg = small(tmp_path / 'data')
+    for key in ('dataloader', 'evaluator', 'cfg'):
+        cfg.pop(f'val_{key}')
+    for key in ('train_dataloader', 'train_cfg', 'optim_wrapper'):
+        cfg.pop(key)
+    cfg.update(param_scheduler=None, custom_hooks=[])
+    report = dry_run(config(cfg, tmp_path, 'work'))
+    assert 'test   4 images, 2 in a batch: inputs 3x16x16' in report
+    assert 'by tools/test.py' in report and 'GED_3' in report
+    assert 'Total' not in report and 'Checkpoints' not in report
+    assert not (tmp_path / 'work').exists(), 'nothing is written'
+    cfg['test_evaluator']['num_samples'] = 99
+    with pytest.raises(ConfigError, match='test_evaluator'):
+        dry_run(config(cfg, tmp_path, 'more'))
+
+
+@pytest.mark.parametrize(
+    ('begin', 'interval', 'end', 'times'),
+    [(1, 4, 8, 2), (1, 3, 8, 3), (100, 3, 8, 0), (5, 3, 8, 2), (1, 20, 8, 1)],
+)
+def test_number_of_validations(begin, interval, end, times):
+    loop = SimpleNamespace(
+        schedule=None, max_iters=end, val_begin=begin, val_interval=interval
+    )
+    assert number_of_validations(SimpleNamespace(train_loop=loop)) == times
+
+
+def test_a_stock_sampler_still_gives_its_sequence_after_a_look():
+    data = list(range(10, 20))
+    seen = []
+    for looks in (0, 2):
+        sampler = InfiniteSampler(data, shuffle=True, seed=3)
+        loader = DataLoader(
+            data, batch_size=4, sampler=sampler, collate_fn=list
+        )
+        for _ in range(looks):
+            assert first_keys(loader, 2) == [0, 1]
+        seen.append(next(iter(loader)))
+    assert seen[0] == seen[1] and len(seen[0]) == 4
+
+
+@pytest.mark.parametrize(
+    ('std', 'largest', 'right'),
+    [
+        (0.2, 255, False),
+        (0.2, 1, True),
+        (50.0, 255, True),
+        (1, 4000, True),
+        (0, 255, False),
+        (-1, 255, False),
+    ],
+)
+def test_deviations_in_the_units_of_the_images(std, largest, right):
+    model = toy_model()
+    model.data_preprocessor.std = torch.full((3, 1, 1), float(std))
+    found = other_units(model, [torch.full((3, 2, 2), largest)])
+    assert bool(found) is not right
+
+
+def test_means_in_the_units_of_the_images():
+    model = toy_model()
+    model.data_preprocessor.mean = torch.full((3, 1, 1), -500.0)
+    assert other_units(model, [torch.zeros(3, 2, 2, dtype=torch.uint8)])
+    assert not other_units(model, [torch.zeros(3, 2, 2)])
+
+
+class Images(list):
+    def get_data_info(self, index):
+        return dict(img_path=self[index])
+
+
+def test_shared_images_are_told():
+    datasets = dict(train=Images(['a/0.png', 'a/../b/1.png']))
+    datasets['val'] = Images(['c/0.png'])
+    assert not shared_images(datasets)
+    datasets['test'] = Images(['b/1.png', 'b/2.png'])
+    (found,) = shared_images(datasets)
+    assert found.path == 'test_dataloader.dataset' and '1 of 2' in found.text
+
+
+def test_pipelines_that_pack_nothing():
+    check_item('val', dict(inputs=torch.zeros(3, 2, 2), data_samples=1))
+    with pytest.raises(UserError, match=r'val_dataloader.*PackStochastic'):
+        check_item('val', dict(img=1))
+    with pytest.raises(UserError, match='labels'):
+        check_item('train', dict(inputs=1, data_samples={}))
+
+
+def test_networks_that_nothing_trains(tmp_path):
+    def warned(model, trained, loaded=()):
+        phases = [SimpleNamespace(train=tuple(trained), iters=1)]
+        schedule = SimpleNamespace(phases=phases)
+        loop = SimpleNamespace(schedule=schedule)
+        runner = SimpleNamespace(model=model, train_loop=loop)
+        return [f.path for f in random_weights(runner, {*loaded})]
+
+    model = toy_model()
+    names = [*model.networks()]
+    assert not warned(model, names)
+    assert warned(model, names[1:]) == ['model.decode_head.calibration']
+    assert not warned(model, names[1:], model.state_dict())
+    box = on_black_box(tmp_path)['model']['decode_head']['black_box']
+    assert not warned(toy_model(decode_head=with_box(box)), names)
+    box['checkpoint'] = None
+    found = warned(toy_model(decode_head=with_box(box)), names)
+    assert found == ['model.decode_head.black_box']
+
+
+def with_box(box: dict) -> dict:
+    from tests.toys import toy_config
+
+    return dict(toy_config()['decode_head'], black_box=box)

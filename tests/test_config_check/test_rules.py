@@ -1,0 +1,77 @@
+"""What the tables do not hold: files, whole configs, the page."""
+
+from pathlib import Path
+
+import pytest
+from mmengine.config import Config
+
+from mmcar.config_check import check_config, page
+from mmcar.config_check.findings import RULES
+
+ROOT = Path(__file__).parents[2]
+BASE = """
+crop_size = (512, 512)
+norm_cfg = dict(type='SyncBN')
+step = dict(type='RandomCrop', crop_size=crop_size)
+model = dict(type='EncoderDecoder', backbone=dict(
+    type='UNet', norm_cfg=norm_cfg))
+tta_pipeline = [step]
+"""
+
+
+def found(folder: Path, text: str) -> set[tuple[str, str]]:
+    (folder / 'base.py').write_text(BASE)
+    path = folder / 'child.py'
+    path.write_text(f"_base_ = './base.py'\n{text}")
+    return {(f.rule, f.path) for f in check_config(Config.fromfile(path))}
+
+
+@pytest.mark.parametrize(
+    ('text', 'idle'),
+    [
+        ('crop_size = (64, 64)', True),
+        ("norm_cfg = dict(type='BN')", True),
+        ('crop_size = (512, 512)', False),
+        ('my_own = (64, 64)', False),
+        ('size = 64\nwork_dir = f"crops_{size}"', False),
+    ],
+)
+def test_variables_that_a_base_has_used_before(tmp_path, text, idle):
+    name = text.partition(' ')[0]
+    assert (('idle-variable', name) in found(tmp_path, text)) is idle
+
+
+def test_a_variable_that_the_child_uses(tmp_path):
+    text = (
+        'crop_size = (64, 64)\n'
+        "tta_pipeline = [dict(type='RandomCrop', crop_size=crop_size)]"
+    )
+    assert not found(tmp_path, text) & {('idle-variable', 'crop_size')}
+
+
+def test_a_config_that_a_training_wrote_has_no_idle_variables(tmp_path):
+    (tmp_path / 'base.py').write_text(BASE)
+    cfg = Config.fromfile(tmp_path / 'base.py')
+    cfg.crop_size = (64, 64)
+    cfg.dump(tmp_path / 'dumped.py')
+    read = Config.fromfile(tmp_path / 'dumped.py')
+    assert 'idle-variable' not in {f.rule for f in check_config(read)}
+
+
+def test_a_config_that_rules_cannot_read_is_no_bug():
+    cfg = Config(dict(model=dict(type='EncoderDecoder'), default_hooks=[1]))
+    assert any(finding.sure for finding in check_config(cfg))
+    assert check_config(Config(dict(train_cfg=dict(phases=[1, 2]))))
+
+
+def test_the_page_of_rules_is_current():
+    written = (ROOT / 'docs' / 'rules.md').read_text()
+    assert written.strip() == page().strip(), (
+        'run: python tools/validate.py --rules > docs/rules.md'
+    )
+
+
+def test_every_rule_has_a_name_of_its_own_and_says_what_it_finds():
+    names = [rule.name for rule in RULES]
+    assert len({*names}) == len(names)
+    assert all(len(str(rule)) > 40 for rule in RULES)

@@ -1,0 +1,154 @@
+"""Steps of pipelines, tried one by one on the images of a small project."""
+
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from mmengine.registry import DefaultScope
+from mmseg.registry import DATASETS
+from PIL import Image
+
+from mmcar.datasets import looks
+from mmcar.utils.errors import UserError
+from tests.test_datasets.encoding import png16
+from tests.test_tools.project import loader, write_data
+
+LOAD = dict(type='LoadCheckedImage')
+ALL = dict(type='LoadMultiAnnotations', draw=False)
+ONE = dict(type='LoadMultiAnnotations', draw=True)
+PACK = dict(type='PackStochasticInputs')
+STOCK_PACK = dict(type='PackSegInputs')
+
+
+def build(folder, steps, **changes):
+    settings = loader(folder, 'val')['dataset']
+    return DATASETS.build({**settings, 'pipeline': steps, **changes})
+
+
+@pytest.fixture(autouse=True)
+def scope():
+    with DefaultScope.overwrite_default_scope('mmseg'):
+        yield
+
+
+def resize(kind='Resize'):
+    return dict(type=kind, scale=(8, 8), keep_ratio=False)
+
+
+def crop(kind='CenterCrop'):
+    return dict(type=kind, crop_size=8)
+
+
+RIGHT = [
+    (True, [LOAD, ONE, dict(type='Pad', size_divisor=32), PACK]),
+    (True, [LOAD, ALL, dict(type='PadAll', size_divisor=32), PACK]),
+    (True, [LOAD, ALL, resize(), PACK]),
+    (False, [LOAD, resize(), ALL, PACK]),
+    (False, [LOAD, ALL, resize('ResizeOriginal'), PACK]),
+    (False, [LOAD, ALL, crop('CenterCropAll'), PACK]),
+    (True, [LOAD, ONE, STOCK_PACK]),
+]
+WRONG = [
+    (True, [LOAD, ALL, dict(type='Pad', size_divisor=32), PACK], 2),
+    (True, [LOAD, ALL, crop(), PACK], 2),
+    (False, [LOAD, ALL, crop(), PACK], 2),
+    (False, [LOAD, crop(), ALL, PACK], 1),
+    (False, [LOAD, ALL, resize(), PACK], 2),
+    (False, [LOAD, dict(type='Pad', size_divisor=32), ALL, PACK], 1),
+]
+
+
+def at(step):
+    return nullcontext()
+
+
+@pytest.mark.parametrize(('learnt', 'steps'), RIGHT)
+def test_steps_that_treat_image_and_labels_alike(tmp_path, learnt, steps):
+    write_data(tmp_path)
+    leaf = build(tmp_path, steps)
+    assert not list(looks.wrong_sizes(leaf, learnt, at))
+    assert not list(looks.dropped_labels(leaf, at))
+
+
+@pytest.mark.parametrize(('learnt', 'steps', 'place'), WRONG)
+def test_the_step_that_parts_them_is_found(tmp_path, learnt, steps, place):
+    write_data(tmp_path)
+    leaf = build(tmp_path, steps)
+    step, text = next(looks.wrong_sizes(leaf, learnt, at))
+    assert step is leaf.pipeline.transforms[place]
+    assert 'images/val/0.png' in text
+
+
+def test_label_maps_that_are_dropped(tmp_path):
+    write_data(tmp_path)
+    leaf = build(tmp_path, [LOAD, ALL, STOCK_PACK])
+    assert list(looks.dropped_labels(leaf, at)) == [
+        leaf.pipeline.transforms[2]
+    ]
+
+
+def test_a_step_that_acts_by_chance_acts_for_certain(tmp_path):
+    write_data(tmp_path)
+    flip = dict(type='RandomFlip', prob=0.01)
+    leaf = build(tmp_path, [flip, LOAD, ONE, PACK])
+    with pytest.raises(KeyError, match='img'):
+        list(looks.wrong_sizes(leaf, True, at))
+    assert leaf.pipeline.transforms[0].prob == 0.01
+
+
+def test_a_step_that_makes_another_image_each_time(tmp_path):
+    write_data(tmp_path)
+    steps = [LOAD, ALL, dict(type='PhotoMetricDistortion'), PACK]
+    leaf = build(tmp_path, steps)
+    assert list(looks.random_steps(leaf, at)) == [leaf.pipeline.transforms[2]]
+    assert not list(looks.random_steps(build(tmp_path, [LOAD, ALL, PACK]), at))
+
+
+def test_joined_data_sets(tmp_path):
+    write_data(tmp_path)
+    data = loader(tmp_path, 'val')['dataset']
+    repeated = dict(type='RepeatDataset', dataset=data, times=2)
+    joined = dict(type='ConcatDataset', datasets=[data, repeated])
+    assert len(list(looks.leaves(DATASETS.build(joined)))) == 2
+
+
+def paint(folder, *ids):
+    """Fill the object of every label map with the ids, in turn."""
+    files = sorted(folder.glob('annotations/val/*/*.png'))
+    for index, path in enumerate(files):
+        mask = np.array(Image.open(path))
+        mask[mask > 0] = ids[index % len(ids)]
+        Image.fromarray(mask).save(path)
+
+
+def test_objects_that_count_as_unlabelled(tmp_path):
+    write_data(tmp_path)
+    steps = [LOAD, ONE, PACK]
+    assert looks.only_background(build(tmp_path, steps)) is None
+    paint(tmp_path, 255)
+    assert '{255: 1}' in looks.only_background(build(tmp_path, steps))
+    for meant in ({255: 1}, {255: 255}):
+        leaf = build(tmp_path, steps, label_map=meant)
+        assert looks.only_background(leaf) is None
+    paint(tmp_path, 0)
+    assert looks.only_background(build(tmp_path, steps)) is None
+
+
+def test_images_that_the_stock_loader_clips(tmp_path):
+    write_data(tmp_path)
+    leaf = build(tmp_path, [dict(type='LoadImageFromFile'), ONE, PACK])
+    looks.refuse_clipped(leaf, at)
+    deep = np.arange(256, dtype=np.uint16).reshape(16, 16) * 99
+    (tmp_path / 'images/val/3.png').write_bytes(png16(deep[..., None]))
+    with pytest.raises(UserError, match=r'uint16.*LoadCheckedImage'):
+        looks.refuse_clipped(leaf, at)
+    looks.refuse_clipped(build(tmp_path, [LOAD, ONE, PACK]), at)
+
+
+def test_files_are_the_same_however_they_are_named(tmp_path):
+    write_data(tmp_path)
+    files = looks.files_of(build(tmp_path, [LOAD, ONE, PACK]))
+    assert len(files) == 4
+    link = tmp_path.parent / f'{tmp_path.name}_link'
+    link.symlink_to(tmp_path)
+    assert looks.files_of(build(link, [LOAD, ONE, PACK])) == files

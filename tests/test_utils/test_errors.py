@@ -1,0 +1,60 @@
+import errno
+import urllib.error
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from mmcar.utils.errors import MissingFileError, UserError, sentence_of
+
+
+class Broken(Dataset):
+    def __init__(self, error):
+        self.error = error
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        raise self.error
+
+
+def raised_by_a_worker(error: Exception) -> Exception:
+    with pytest.raises(type(error)) as caught:
+        next(iter(DataLoader(Broken(error), num_workers=1)))
+    assert 'Traceback' in str(caught.value), 'torch adds the traceback'
+    return caught.value
+
+
+@pytest.mark.parametrize('kind', [UserError, MissingFileError])
+def test_a_mistake_found_by_a_worker_keeps_its_own_words(kind):
+    error = raised_by_a_worker(kind('a.png: there is\nno such image'))
+    assert sentence_of(error) == 'a.png: there is\nno such image'
+
+
+def test_a_bug_in_a_worker_keeps_its_traceback():
+    error = raised_by_a_worker(ZeroDivisionError('x'))
+    assert sentence_of(error) is None
+
+
+@pytest.mark.parametrize(
+    ('error', 'words'),
+    [
+        (PermissionError(errno.EACCES, 'x', '/a/b'), '/a/b: permission'),
+        (OSError(errno.ENOSPC, 'x', '/a/b'), '/a/b: no space left'),
+        (OSError(errno.EROFS, 'x', '/a'), 'read-only'),
+        (IsADirectoryError(errno.EISDIR, 'x', '/a'), '/a: this is a folder'),
+        (NotADirectoryError(errno.ENOTDIR, 'x', '/a/b'), '/a/b: a folder of'),
+        (OSError(errno.ENAMETOOLONG, 'x', '/a'), '/a: the name is too long'),
+        (urllib.error.URLError('no name'), 'network cannot be reached'),
+        (ConnectionResetError(), 'network cannot be reached'),
+        (torch.cuda.OutOfMemoryError('x'), 'batch_size'),
+    ],
+)
+def test_what_the_machine_lacks(error, words):
+    assert words in sentence_of(error)
+
+
+@pytest.mark.parametrize('error', [OSError(errno.EIO, 'x'), KeyError('x')])
+def test_a_bug_has_no_sentence(error):
+    assert sentence_of(error) is None
