@@ -56,6 +56,15 @@ def samples_of(data_sample: dict, number: int | None = None) -> Tensor:
     return samples[:number]
 
 
+def weights_of(data_sample: dict, number: int) -> Tensor | None:
+    """What each of the first samples counts (number,); None is alike.
+
+    Support points stand for different shares of all draws.
+    """
+    weights = data_sample.get('sample_weights')
+    return None if weights is None else weights[:number]
+
+
 def count_unlabelled(data_sample: dict, ignore_index: int) -> int:
     """How many labels of an image have no labelled pixel."""
     ignored = labels_of(data_sample) == ignore_index
