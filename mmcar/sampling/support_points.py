@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from ..utils.errors import UserError
+from ..utils.ids import has_id
 
 
 def support_points(distances: Tensor, number: int) -> tuple[list[int], Tensor]:
@@ -101,7 +102,7 @@ def map_distances(maps: Tensor, num_classes: int) -> Tensor:
     total = torch.zeros(len(maps), len(maps), device=maps.device)
     count = torch.zeros_like(total)
     for k in range(1 if num_classes == 2 else 0, num_classes):
-        mask = (flat == k).float()
+        mask = has_id(flat, k).float()
         shared = mask @ mask.T
         area = shared.diagonal()
         union = area[:, None] + area - shared

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from ...structures import ClassFlips
 from ...utils.errors import UserError
+from ...utils.ids import has_id
 from .ged import EnergyTerms, expected_distance
 from .inputs import (
     check_maps,
@@ -186,7 +187,7 @@ def flip_observations(
     table = ClassFlips.parse(flips)
     flipped = torch.zeros(label.shape, dtype=torch.float64).to(label.device)
     for c, _, p in table:
-        flipped[label == c] = p
+        flipped[has_id(label, c)] = p
     return (
         torch.stack([label, table.flip_all(label)]),
         torch.stack([1 - flipped, flipped]),
@@ -231,11 +232,11 @@ def flip_probability_sums(
             f'mask: expected the shape of label {tuple(label.shape)}, got '
             f'{tuple(mask.shape)}'
         )
-    seen = label != ignore_index
+    seen = ~has_id(label, ignore_index)
     seen = seen if mask is None else seen & mask
     rows = []
     for c, twin, _ in table:
-        where = (label == c) & seen
+        where = has_id(label, c) & seen
         said = probs[..., twin, :, :].double() * where
         rows.append(torch.stack([said.sum((-2, -1)), where.sum((-2, -1))], -1))
     return torch.stack(rows, -2)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ...structures import ClassFlips
 from ...utils.errors import UserError
+from ...utils.ids import has_id
 from .inputs import check_maps, check_same_size, image_weights
 from .iou import pairwise_iou
 
@@ -228,8 +229,8 @@ def find_flip_states(
     weights = _weights(samples, sample_weights)
     states = []
     for source, twin, _ in flips:
-        own = (samples == source).flatten(1).sum(1)
-        other = (samples == twin).flatten(1).sum(1)
+        own = has_id(samples, source).flatten(1).sum(1)
+        other = has_id(samples, twin).flatten(1).sum(1)
         absent, as_twin = (
             float(weights[which].sum() / weights.sum())
             for which in (own + other == 0, other > own)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ...utils.errors import UserError
+from ...utils.ids import has_id
 
 _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
@@ -39,7 +40,7 @@ def check_maps(
         return
     wrong = (maps < 0) | (maps >= num_classes)
     if ignore_index is not None:
-        wrong &= maps != ignore_index
+        wrong &= ~has_id(maps, ignore_index)
     if wrong.any():
         ids = maps[wrong].unique().tolist()[:5]
         extra = '' if ignore_index is None else f' or {ignore_index} (ignored)'

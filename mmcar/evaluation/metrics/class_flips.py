@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ...structures import ClassFlips, class_flips_of
 from ...utils.errors import UserError
+from ...utils.ids import has_id
 from .base import ImageMetric
 from .fields import base_label_of, image_name, samples_of, weights_of
 
@@ -43,9 +44,9 @@ def flip_states(
     """
     states, coherence = [], []
     for source, twin, _ in flips:
-        inside = samples[:, label == source]  # (S, P)
-        twins = (inside == twin).sum(1).double()
-        total = twins + (inside == source).sum(1)
+        inside = samples[:, has_id(label, source)]  # (S, P)
+        twins = has_id(inside, twin).sum(1).double()
+        total = twins + has_id(inside, source).sum(1)
         share = twins / total  # 0 / 0 is the NaN that marks absence
         states.append(
             torch.where(share.isnan(), share, (share > 0.5).double())

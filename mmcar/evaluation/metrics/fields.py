@@ -3,6 +3,7 @@
 from torch import Tensor
 
 from ...utils.errors import NonFiniteError, UserError
+from ...utils.ids import has_id
 
 PREDICTED = ('seg_logits', 'sample_probs')
 
@@ -67,7 +68,7 @@ def weights_of(data_sample: dict, number: int) -> Tensor | None:
 
 def count_unlabelled(data_sample: dict, ignore_index: int) -> int:
     """How many labels of an image have no labelled pixel."""
-    ignored = labels_of(data_sample) == ignore_index
+    ignored = has_id(labels_of(data_sample), ignore_index)
     return int(ignored.flatten(1).all(1).sum())
 
 
