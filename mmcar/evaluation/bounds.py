@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ..structures import ClassFlips, class_flips_of, label_distribution
 from ..utils.errors import UserError
+from ..utils.ids import has_id
 from .metrics import GEDMetric, HMIoUMetric
 from .metrics.conventions import class_ids
 from .metrics.fields import labels_of
@@ -225,7 +226,7 @@ def _drawable(labels: Tensor, probs: Tensor, ignore_index: int) -> Tensor:
     These take the likeliest class. Annotators who labelled nothing are left
     out, unless all are; then the image has no score anyway.
     """
-    ignored = labels == ignore_index
+    ignored = has_id(labels, ignore_index)
     labelled = ~ignored.flatten(1).all(1)
     filled = torch.where(ignored, probs.argmax(0), labels.long())
     return filled[labelled] if labelled.any() else filled

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+import torch
 from matplotlib.figure import Figure
 from mmseg.structures import SegDataSample
 
@@ -47,6 +48,8 @@ class InferenceResult:
         image: RGB (H, W, 3) uint8.
         decision: Most probable class of each pixel (H, W) uint8 or int16.
         samples: Label maps drawn (S, H, W).
+        sample_weights: Share of all draws for which each stands (S,): alike,
+            but for support points.
         hypotheses: The samples in groups, most probable first.
         class_probs: Pixelwise probabilities (K, H, W) float32.
         sample_probs: Mean of the samples' probabilities (K, H, W) float32.
@@ -65,6 +68,7 @@ class InferenceResult:
     image: np.ndarray
     decision: np.ndarray
     samples: np.ndarray
+    sample_weights: np.ndarray
     hypotheses: list[Hypothesis]
     class_probs: np.ndarray
     sample_probs: np.ndarray
@@ -98,12 +102,17 @@ class InferenceResult:
         mean = sample.sample_probs.data.float().cpu()
         number = len(probs)
         flips = ClassFlips.parse(meta.get('class_flips'), number)
+        weights = sample.get('sample_weights')
+        if weights is None:
+            weights = torch.ones(len(samples)).double() / len(samples)
+        weights = weights.cpu()
         hypotheses = find_hypotheses(
             samples,
             decision,
             num_classes=number,
             classes=flips.ids or None,
             threshold=threshold,
+            sample_weights=weights,
         )
         return cls(
             name=loaded.name,
@@ -111,12 +120,13 @@ class InferenceResult:
             image=loaded.picture,
             decision=decision.numpy(),
             samples=samples.numpy(),
+            sample_weights=weights.numpy(),
             hypotheses=hypotheses,
             class_probs=probs.numpy(),
             sample_probs=mean.numpy(),
             entropy=entropy(probs).numpy(),
             sample_entropy=entropy(mean).numpy(),
-            flip_states=find_flip_states(samples, flips),
+            flip_states=find_flip_states(samples, flips, weights),
             boxplot=contour_boxplot(samples == 1) if number == 2 else None,
             classes=meta['classes'],
             palette=overlay_palette(number, meta.get('palette')),
@@ -129,6 +139,7 @@ class InferenceResult:
             name=self.name,
             path=self.path,
             num_samples=len(self.samples),
+            sample_weights=self.sample_weights.tolist(),
             independent_samples=self.independent,
             entropy=float(self.entropy.mean()),
             sample_entropy=float(self.sample_entropy.mean()),
@@ -212,6 +223,7 @@ class InferenceResult:
             packed,
             decision=self.decision,
             samples=self.samples,
+            sample_weights=self.sample_weights,
             hypothesis_of_sample=groups,
             class_probs=self.class_probs,
             sample_probs=self.sample_probs,

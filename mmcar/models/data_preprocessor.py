@@ -100,6 +100,7 @@ class StochasticDataPreProcessor(SegDataPreProcessor):
             labels = sample.get(key).data
             if labels.numel() and _within(labels, num_classes):
                 continue  # most are: one look in place of five
+            labels = labels.long()  # bytes would compare with other numbers
             unknown = (labels != ignore_index) & (
                 (labels >= num_classes) | (labels < 0)
             )
@@ -126,7 +127,7 @@ class StochasticDataPreProcessor(SegDataPreProcessor):
 def _within(labels: Tensor, num_classes: int) -> bool:
     """Whether all labels are ids of classes."""
     lowest, highest = labels.aminmax()
-    return bool(lowest >= 0 and highest < num_classes)
+    return int(lowest) >= 0 and int(highest) < num_classes
 
 
 class InputNorm(NamedTuple):

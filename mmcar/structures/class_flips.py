@@ -103,10 +103,16 @@ class ClassFlips:
 
     def flip_all(self, label: Tensor) -> Tensor:
         """The label with every class of the table turned into its twin."""
+        label = self._wide(label)
         flipped = label
         for source, twin, _ in self.rows:
             flipped = torch.where(label == source, twin, flipped)
         return flipped.to(label.dtype)
+
+    def _wide(self, label: Tensor) -> Tensor:
+        """The label in a type that holds every twin."""
+        fits = max(self.ids, default=0) <= torch.iinfo(label.dtype).max
+        return label if fits else label.long()
 
     def modes(self, label: Tensor) -> tuple[Tensor, Tensor]:
         """All that a label can become, and how likely each of it is.
@@ -115,9 +121,11 @@ class ClassFlips:
             label: Label map (H, W).
 
         Returns:
-            The maps (2^n, H, W) of n rows, in the dtype of the label, the
-            label itself first; their probabilities (2^n,), float64.
+            The maps (2^n, H, W) of n rows, in the dtype of the label if it
+            holds all ids, the label itself first; their probabilities
+            (2^n,), float64.
         """
+        label = self._wide(label)
         maps = label[None]
         probs = torch.ones(1, dtype=torch.float64)
         for source, twin, probability in self.rows:

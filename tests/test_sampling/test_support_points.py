@@ -8,14 +8,21 @@ from mmcar.sampling.support_points import map_distances, representative
 from mmcar.utils.errors import UserError
 
 
+def shares(distances, chosen):
+    """For how many draws each chosen one stands, draw by draw."""
+    nearest = [min(chosen, key=lambda c: row[c].item()) for row in distances]
+    return [nearest.count(c) / len(nearest) for c in chosen]
+
+
 def energy_distance(distances, chosen):
     """Of the chosen draws to all, written out."""
-    draws = range(len(distances))
-    across = [distances[i, j] for i in chosen for j in draws]
-    among = [distances[i, j] for i in chosen for j in chosen]
-    within = [distances[i, j] for i in draws for j in draws]
-    mean = [sum(x) / len(x) for x in (across, among, within)]
-    return float(2 * mean[0] - mean[1] - mean[2])
+    draws, weights = range(len(distances)), shares(distances, chosen)
+    pairs = list(zip(chosen, weights, strict=True))
+    across = sum(v * distances[i, j] for i, v in pairs for j in draws)
+    among = sum(v * w * distances[i, j] for i, v in pairs for j, w in pairs)
+    within = sum(distances[i, j] for i in draws for j in draws)
+    number = len(distances)
+    return float(2 * across / number - among - within / number**2)
 
 
 def line(*points):
@@ -28,7 +35,8 @@ def test_close_to_the_best_of_all_choices(seed):
     torch.manual_seed(seed)
     positions = torch.randn(10, 3, dtype=torch.float64)
     distances = torch.cdist(positions, positions)
-    found = support_points(distances, 3)
+    found, weights = support_points(distances, 3)
+    assert weights.tolist() == pytest.approx(shares(distances, found))
     every = sorted(
         energy_distance(distances, c)
         for c in itertools.combinations(range(10), 3)
@@ -38,13 +46,31 @@ def test_close_to_the_best_of_all_choices(seed):
     assert energy_distance(distances, found) <= every[5] + 1e-12
 
 
-def test_modes_are_kept_in_proportion():
-    distances = line(*[0.0] * 75, *[1.0] * 25)
-    assert sum(i >= 75 for i in support_points(distances, 4)) == 1
+@pytest.mark.parametrize('rare', [3, 25])
+def test_modes_are_kept_and_weigh_as_much_as_they_were_drawn(rare):
+    common = torch.linspace(0, 0.1, 100 - rare)
+    chosen, weights = support_points(line(*common.tolist(), *[1.0] * rare), 4)
+    of_rare = [i >= 100 - rare for i in chosen]
+    assert weights[of_rare].sum() == pytest.approx(rare / 100)
+
+
+def test_frequencies_of_what_is_rare_are_those_of_the_draws():
+    """As of images drawn again and again, the rare mode not always alike."""
+    torch.manual_seed(0)
+    drawn, kept = [], []
+    for _ in range(40):
+        rare = torch.rand(128) < 0.03
+        position = torch.where(rare, 2.0, 0.05 * torch.randn(128))
+        chosen, weights = support_points(line(*position.tolist()), 16)
+        drawn.append(rare.double().mean().item())
+        kept.append(weights[rare[chosen]].sum().item())
+    assert kept == pytest.approx(drawn)
 
 
 def test_all_draws_are_their_own_support_points():
-    assert support_points(line(0, 1, 5), 3) == [0, 1, 2]
+    chosen, weights = support_points(line(0, 1, 5), 3)
+    assert chosen == [0, 1, 2]
+    assert weights.tolist() == pytest.approx([1 / 3] * 3)
 
 
 @pytest.mark.parametrize('number', [0, 4])
@@ -83,5 +109,5 @@ def test_of_two_kinds_of_draws_both_stay_in_proportion():
     maps = torch.zeros(9, 4, 4, dtype=torch.uint8)
     maps[:6, :2] = 1
     maps[6:, 2:] = 1
-    kept = representative(maps, 3, 2)
-    assert (kept[:, 0, 0] == 1).sum() == 2
+    kept, weights = representative(maps, 3, 2)
+    assert weights[kept[:, 0, 0] == 1].sum() == pytest.approx(2 / 3)

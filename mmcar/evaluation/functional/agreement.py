@@ -20,6 +20,7 @@ from torch.nn.functional import avg_pool2d, max_pool2d
 
 from ...utils.checks import at_least
 from ...utils.errors import UserError
+from ...utils.ids import has_id
 
 # Along rows, columns and both diagonals.
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
@@ -68,11 +69,11 @@ def outline_sums(
         a pixel; and 1.
     """
     sums = torch.zeros(len(DIRECTIONS), max_distance, 5, dtype=torch.float64)
-    known = (labels != ignore_index).all(0)
+    known = (~has_id(labels, ignore_index)).all(0)
     others = len(labels) - 1
     pairs = others * (others - 1)
     for k in range(1 if num_classes == 2 else 0, num_classes):
-        votes = (labels == k).float()
+        votes = has_id(labels, k).float()
         # An outline that all share says nothing about how they differ.
         differ = (votes != votes[:1]).any(0, keepdim=True).float()
         open_ = known & (max_pool2d(differ, 3, 1, padding=1)[0] > 0)

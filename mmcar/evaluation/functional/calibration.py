@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ...sampling.kernels import class_argmax
 from ...utils.errors import UserError
+from ...utils.ids import has_id
 from .inputs import check_maps, check_probs, check_same_size, join_images
 
 
@@ -54,7 +55,7 @@ def observe(
     check_maps('labels', labels, len(probs), ignore_index)
     check_same_size(probs=probs, labels=labels)
     labels = labels.to(probs.device)
-    valid = labels != ignore_index
+    valid = ~has_id(labels, ignore_index)
     if weights is None:
         weights = valid.double()
     elif weights.shape != labels.shape:

@@ -7,11 +7,13 @@ from torch import Tensor
 
 from ...structures import ClassFlips
 from ...utils.errors import UserError
+from ...utils.ids import has_id
 from .ged import EnergyTerms, expected_distance
 from .inputs import (
     check_maps,
     check_probs,
     check_same_size,
+    image_weights,
     join_images,
     split_images,
 )
@@ -64,6 +66,7 @@ def _terms(
     flips: ClassFlips,
     num_classes: int,
     ignore_index: int,
+    sample_weights: Tensor | None,
 ) -> EnergyTerms:
     """The terms of one image.
 
@@ -99,9 +102,13 @@ def _terms(
         label_states(count),
         (prob[:, :, None] * prob[:, None]).flatten(1),
     )
+    among = table.part(slice(s), slice(s)).mean('skip')
+    w = sample_weights
+    if w is not None:
+        cross, weight = cross * w, weight * w
     return EnergyTerms(
         1 - cross.sum() / weight.sum(),
-        expected_distance(table.part(slice(s), slice(s)).mean('skip')),
+        expected_distance(among, w, w),
         1 - within / within_weight,
     )
 
@@ -113,6 +120,7 @@ def flip_energy_terms(
     flips: Iterable[Sequence],
     num_classes: int,
     ignore_index: int = 255,
+    sample_weights: Tensor | None = None,
 ) -> EnergyTerms:
     """The three terms of :func:`flip_energy_distance`; same inputs."""
     table = ClassFlips.parse(flips, num_classes)
@@ -121,9 +129,11 @@ def flip_energy_terms(
             'flips: expected at least one row (class id, twin id, '
             'probability); without any, use generalized_energy_distance'
         )
+    pairs = split_images(samples, label, label_dim=2)
+    weights = image_weights('sample_weights', sample_weights, samples)
     terms = [
-        _terms(maps, own, table, num_classes, ignore_index)
-        for maps, own in split_images(samples, label, label_dim=2)
+        _terms(maps, own, table, num_classes, ignore_index, w)
+        for (maps, own), w in zip(pairs, weights, strict=True)
     ]
     return join_images(terms, samples)
 
@@ -135,6 +145,7 @@ def flip_energy_distance(
     flips: Iterable[Sequence],
     num_classes: int,
     ignore_index: int = 255,
+    sample_weights: Tensor | None = None,
 ) -> Tensor:
     """Energy distance to all 2^n modes of a label, without building them.
 
@@ -150,12 +161,14 @@ def flip_energy_distance(
         flips: A table, or its rows (class, twin, probability).
         num_classes: Number of classes K; ids are 0 .. K - 1.
         ignore_index: Void pixels of the label, masked in every pair.
+        sample_weights: What each sample counts, shape (S,) or (N, S); None is
+            uniform.
 
     Returns:
         Scalar, or shape (N,); NaN where an expectation has no pair left.
     """
     return flip_energy_terms(
-        samples, label, flips, num_classes, ignore_index
+        samples, label, flips, num_classes, ignore_index, sample_weights
     ).ged
 
 
@@ -174,7 +187,7 @@ def flip_observations(
     table = ClassFlips.parse(flips)
     flipped = torch.zeros(label.shape, dtype=torch.float64).to(label.device)
     for c, _, p in table:
-        flipped[label == c] = p
+        flipped[has_id(label, c)] = p
     return (
         torch.stack([label, table.flip_all(label)]),
         torch.stack([1 - flipped, flipped]),
@@ -219,11 +232,11 @@ def flip_probability_sums(
             f'mask: expected the shape of label {tuple(label.shape)}, got '
             f'{tuple(mask.shape)}'
         )
-    seen = label != ignore_index
+    seen = ~has_id(label, ignore_index)
     seen = seen if mask is None else seen & mask
     rows = []
     for c, twin, _ in table:
-        where = (label == c) & seen
+        where = has_id(label, c) & seen
         said = probs[..., twin, :, :].double() * where
         rows.append(torch.stack([said.sum((-2, -1)), where.sum((-2, -1))], -1))
     return torch.stack(rows, -2)

@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 from typing_extensions import Unpack
 
-from ...utils.errors import UserError
-from .inputs import join_images, split_images
+from .inputs import image_weights, join_images, split_images
 from .iou import PairOptions, joint_class_ious
 
 
@@ -52,27 +51,6 @@ def expected_distance(
     return (weights * (1 - iou).nan_to_num()).sum() / weights.sum()
 
 
-def _check_weights(weights: Tensor | None, labels: Tensor) -> Tensor | None:
-    if weights is None:
-        return None
-    weights = torch.as_tensor(
-        weights, dtype=torch.float64, device=labels.device
-    )
-    shapes = (labels.shape[-3:-2], labels.shape[:-2])  # (A,) or (N, A)
-    if weights.shape not in shapes:
-        raise UserError(
-            f'label_weights: expected shape {tuple(labels.shape[:-2])} as of '
-            f'the labels, got {tuple(weights.shape)}'
-        )
-    ok = weights.isfinite().all() and (weights >= 0).all()
-    if not ok or (weights.sum(-1) <= 0).any():
-        raise UserError(
-            'label_weights: expected finite weights >= 0 with a positive '
-            f'sum, got {weights.tolist()}'
-        )
-    return weights.expand(labels.shape[:-2])
-
-
 @torch.no_grad()
 def energy_distance_terms(
     samples: Tensor,
@@ -80,19 +58,21 @@ def energy_distance_terms(
     *,
     absent: str = 'skip',
     label_weights: Tensor | None = None,
+    sample_weights: Tensor | None = None,
     **options: Unpack[PairOptions],
 ) -> EnergyTerms:
     """The three terms of :func:`generalized_energy_distance`; same inputs."""
-    weights = _check_weights(label_weights, labels)
+    pairs = split_images(samples, labels)
+    of_samples = image_weights('sample_weights', sample_weights, samples)
+    of_labels = image_weights('label_weights', label_weights, labels)
     terms = []
-    for i, (maps, own) in enumerate(split_images(samples, labels)):
+    for (maps, own), v, w in zip(pairs, of_samples, of_labels, strict=True):
         iou = joint_class_ious(maps, own, **options).mean(absent)
-        w = weights if weights is None or weights.dim() == 1 else weights[i]
         s = len(maps)
         terms.append(
             EnergyTerms(
-                expected_distance(iou[:s, s:], None, w),
-                expected_distance(iou[:s, :s]),
+                expected_distance(iou[:s, s:], v, w),
+                expected_distance(iou[:s, :s], v, v),
                 expected_distance(iou[s:, s:], w, w),
             )
         )
@@ -105,6 +85,7 @@ def generalized_energy_distance(
     *,
     absent: str = 'skip',
     label_weights: Tensor | None = None,
+    sample_weights: Tensor | None = None,
     **options: Unpack[PairOptions],
 ) -> Tensor:
     """``2 E d(s, y) - E d(s, s') - E d(y, y')`` with d = 1 - IoU.
@@ -122,12 +103,19 @@ def generalized_energy_distance(
             LIDC is ``classes=(1,), absent='one'``.
         label_weights: Probabilities of the labels, shape (A,) or (N, A);
             None is uniform.
+        sample_weights: What each sample counts, shape (S,) or (N, S), as
+            those of support points; None is uniform.
         options: See :class:`PairOptions`.
 
     Returns:
         Scalar, or shape (N,); NaN where an expectation has no pair left.
     """
     terms = energy_distance_terms(
-        samples, labels, absent=absent, label_weights=label_weights, **options
+        samples,
+        labels,
+        absent=absent,
+        label_weights=label_weights,
+        sample_weights=sample_weights,
+        **options,
     )
     return terms.ged

@@ -19,13 +19,15 @@ from .iou import PairOptions, cross_class_ious, pairwise_iou
 _MAX_REPEATED = 128
 
 
-def _transport(scores: np.ndarray, rows: int, columns: int) -> float:
-    """Best total score if every row is used ``rows`` times, etc.
+def _transport(
+    scores: np.ndarray, rows: np.ndarray, columns: np.ndarray
+) -> float:
+    """Best total score if every row is used so many times, etc.
 
     Args:
-        scores: Shape (N, M) with N * rows == M * columns.
-        rows: How often every row is used.
-        columns: How often every column is used.
+        scores: Shape (N, M).
+        rows: How often every row is used (N,), not always whole times.
+        columns: How often every column is used (M,), the same in total.
     """
     n, m = scores.shape
     sums = sparse.vstack(
@@ -34,18 +36,21 @@ def _transport(scores: np.ndarray, rows: int, columns: int) -> float:
             sparse.kron(np.ones((1, n)), sparse.eye(m)),
         ]
     )
-    needed = np.repeat([rows, columns], [n, m])
+    needed = np.concatenate([rows, columns])
     plan = optimize.linprog(-scores.ravel(), A_eq=sums, b_eq=needed)
     if not plan.success:
         raise RuntimeError(f'transport problem not solved: {plan.message}')
     return float(-plan.fun)
 
 
-def matched_iou_from_iou(iou: Tensor) -> Tensor:
+def matched_iou_from_iou(
+    iou: Tensor, sample_weights: Tensor | None = None
+) -> Tensor:
     """Mean IoU of the best 1:1 matching, sets repeated to equal size.
 
     Args:
         iou: Samples against labels, shape (S, A).
+        sample_weights: What each sample counts (S,); None is uniform.
 
     Returns:
         Scalar; NaN if some pair has no IoU, or there is no label.
@@ -53,11 +58,16 @@ def matched_iou_from_iou(iou: Tensor) -> Tensor:
     if not iou.numel() or iou.isnan().any():
         return iou.new_tensor(math.nan)
     scores = iou.cpu().numpy()
-    size = math.lcm(*scores.shape)
+    number, labels = scores.shape
+    if sample_weights is not None:
+        rows = (sample_weights / sample_weights.sum()).cpu().numpy()
+        share = np.full(labels, 1 / labels)
+        return iou.new_tensor(_transport(scores, rows, share))
+    size = math.lcm(number, labels)
     if size <= max(_MAX_REPEATED, *scores.shape):
         total = scores[match_repeated(scores)].sum()
     else:
-        rows, columns = size // scores.shape[0], size // scores.shape[1]
+        rows, columns = (np.full(n, size // n) for n in (number, labels))
         total = _transport(scores, rows, columns)
     return iou.new_tensor(total / size)
 
@@ -68,6 +78,7 @@ def hungarian_matched_iou(
     labels: Tensor,
     *,
     absent: str = 'skip',
+    sample_weights: Tensor | None = None,
     **options: Unpack[PairOptions],
 ) -> Tensor:
     """Mean IoU of the best 1:1 matching of samples and labels (HM-IoU).
@@ -81,6 +92,8 @@ def hungarian_matched_iou(
         labels: Integer label maps, shape (A, H, W) or (N, A, H, W).
         absent: What a class missing from both maps counts: 'skip' leaves it
             out of the mean, 'one' counts it as IoU 1.
+        sample_weights: What each sample counts, shape (S,) or (N, S): so
+            much of it is matched; None is uniform.
         options: See :class:`PairOptions`.
 
     Returns:
@@ -88,11 +101,11 @@ def hungarian_matched_iou(
         is left.
     """
 
-    def matched(s: Tensor, y: Tensor) -> Tensor:
+    def matched(s: Tensor, y: Tensor, w: Tensor | None = None) -> Tensor:
         table = cross_class_ious(s, y, **options)
-        return matched_iou_from_iou(table.labelled_mean(absent))
+        return matched_iou_from_iou(table.labelled_mean(absent), w)
 
-    return per_image(matched, samples, labels)
+    return per_image(matched, samples, labels, sample_weights)
 
 
 def best_match_from_iou(iou: Tensor) -> Tensor:
@@ -131,6 +144,7 @@ def sample_diversity(
     num_classes: int,
     classes: Sequence[int] | None = None,
     absent: str = 'skip',
+    sample_weights: Tensor | None = None,
 ) -> Tensor:
     """E d(s, s') over all pairs of samples, a sample with itself included.
 
@@ -139,12 +153,14 @@ def sample_diversity(
         num_classes: Number of classes K; ids are 0 .. K - 1.
         classes: Ids that the IoU is averaged over; None is all.
         absent: As in :func:`pairwise_iou`.
+        sample_weights: What each sample counts, shape (S,) or (N, S); None is
+            uniform.
 
     Returns:
         Scalar, or shape (N,).
     """
 
-    def diversity(s: Tensor, _: Tensor) -> Tensor:
+    def diversity(s: Tensor, _: Tensor, w: Tensor | None = None) -> Tensor:
         check_maps('samples', s, num_classes)
         iou = pairwise_iou(
             s,
@@ -154,9 +170,9 @@ def sample_diversity(
             ignore_index=-1,  # no id that a sample can have
             absent=absent,
         )
-        return expected_distance(iou)
+        return expected_distance(iou, w, w)
 
-    return per_image(diversity, samples, samples)
+    return per_image(diversity, samples, samples, sample_weights)
 
 
 def decision_iou(

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from ...structures import ClassFlips
 from ...utils.errors import UserError
-from .inputs import check_maps, check_same_size
+from ...utils.ids import has_id
+from .inputs import check_maps, check_same_size, image_weights
 from .iou import pairwise_iou
 
 APART = 0.5
@@ -44,7 +45,7 @@ class Hypothesis(NamedTuple):
     """Samples that tell the same story.
 
     Attributes:
-        probability: Share of the samples.
+        probability: Share of the samples, by their weights.
         members: Indices of the samples.
         representative: The one with the least mean distance to the others.
         changes: What sets the representative apart from the decision,
@@ -172,6 +173,7 @@ def find_hypotheses(
     num_classes: int,
     classes: Sequence[int] | None = None,
     threshold: float | None = None,
+    sample_weights: Tensor | None = None,
 ) -> list[Hypothesis]:
     """Group the samples of an image into hypotheses.
 
@@ -181,6 +183,7 @@ def find_hypotheses(
         num_classes: Number of classes K.
         classes: See `sample_distances`.
         threshold: See `group_by_distance`.
+        sample_weights: What each sample counts (S,); None is uniform.
 
     Returns:
         The hypotheses, most probable first.
@@ -189,34 +192,49 @@ def find_hypotheses(
     check_maps('decision', decision[None], num_classes)
     check_same_size(samples=samples, decision=decision)
     distances = sample_distances(samples, num_classes, classes)
+    weights = _weights(samples, sample_weights)
     found = []
     for members in group_by_distance(distances, threshold):
-        within = distances[members][:, members].sum(1)
+        within = distances[members][:, members] @ weights[members]
         representative = members[int(within.argmin())]
         changes = find_changes(decision, samples[representative], num_classes)
-        share = len(members) / len(samples)
+        share = float(weights[members].sum() / weights.sum())
         found.append(
             Hypothesis(share, tuple(members), representative, changes)
         )
-    return found
+    return sorted(found, key=lambda h: h.probability, reverse=True)
 
 
-def find_flip_states(samples: Tensor, flips: ClassFlips) -> list[FlipState]:
+def _weights(samples: Tensor, weights: Tensor | None) -> Tensor:
+    """What each sample counts (S,)."""
+    (given,) = image_weights('sample_weights', weights, samples)
+    if given is not None:
+        return given
+    return torch.ones(len(samples), device=samples.device).double()
+
+
+def find_flip_states(
+    samples: Tensor, flips: ClassFlips, sample_weights: Tensor | None = None
+) -> list[FlipState]:
     """How often each switchable class is itself, its twin, or absent.
 
     Args:
         samples: Label maps (S, H, W).
         flips: The table of class flips.
+        sample_weights: What each sample counts (S,); None is uniform.
 
     Returns:
         One row per flip; in a sample with both, the larger area counts.
     """
+    weights = _weights(samples, sample_weights)
     states = []
     for source, twin, _ in flips:
-        own = (samples == source).flatten(1).sum(1)
-        other = (samples == twin).flatten(1).sum(1)
-        absent = (own + other == 0).double().mean().item()
-        as_twin = (other > own).double().mean().item()
+        own = has_id(samples, source).flatten(1).sum(1)
+        other = has_id(samples, twin).flatten(1).sum(1)
+        absent, as_twin = (
+            float(weights[which].sum() / weights.sum())
+            for which in (own + other == 0, other > own)
+        )
         as_source = 1 - as_twin - absent
         states.append(FlipState(source, twin, as_source, as_twin, absent))
     return states

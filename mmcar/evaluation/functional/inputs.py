@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ...utils.errors import UserError
+from ...utils.ids import has_id
 
 _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
@@ -39,7 +40,7 @@ def check_maps(
         return
     wrong = (maps < 0) | (maps >= num_classes)
     if ignore_index is not None:
-        wrong &= maps != ignore_index
+        wrong &= ~has_id(maps, ignore_index)
     if wrong.any():
         ids = maps[wrong].unique().tolist()[:5]
         extra = '' if ignore_index is None else f' or {ignore_index} (ignored)'
@@ -132,17 +133,56 @@ def join_images(scores: list, samples: Tensor) -> Any:
 
 
 def per_image(
-    score: Callable[[Tensor, Tensor], Tensor], samples: Tensor, labels: Tensor
+    score: Callable[..., Tensor],
+    samples: Tensor,
+    labels: Tensor,
+    sample_weights: Tensor | None = None,
 ) -> Tensor:
     """Score the sets of maps of one image, or of N images one by one.
 
     Args:
-        score: Called with samples (S, H, W) and labels (A, H, W).
+        score: Called with samples (S, H, W), labels (A, H, W) and, if there
+            are any, weights (S,).
         samples: Shape (S, H, W) or (N, S, H, W).
         labels: Shape (A, H, W) or (N, A, H, W).
+        sample_weights: Shape (S,) or (N, S).
 
     Returns:
         What ``score`` returns, with a leading N if the maps have one.
     """
-    scores = [score(s, y) for s, y in split_images(samples, labels)]
-    return join_images(scores, samples)
+    pairs: list[tuple] = list(split_images(samples, labels))
+    if sample_weights is not None:
+        weights = image_weights('sample_weights', sample_weights, samples)
+        pairs = [(*p, w) for p, w in zip(pairs, weights, strict=True)]
+    return join_images([score(*maps) for maps in pairs], samples)
+
+
+def image_weights(
+    name: str, weights: Tensor | None, maps: Tensor
+) -> list[Tensor | None]:
+    """Weights of the maps of each image, or None for each.
+
+    Args:
+        name: What the weights are called in the message.
+        weights: Shape (S,), the same for all images, or (N, S).
+        maps: Shape (S, H, W), or (N, S, H, W).
+
+    Returns:
+        One tensor (S,) per image, float64.
+    """
+    number = len(maps) if maps.dim() == 4 else 1
+    if weights is None:
+        return [None] * number
+    weights = torch.as_tensor(weights, dtype=torch.float64, device=maps.device)
+    if weights.shape not in (maps.shape[-3:-2], maps.shape[:-2]):
+        raise UserError(
+            f'{name}: expected shape {tuple(maps.shape[:-2])} as of the maps, '
+            f'got {tuple(weights.shape)}'
+        )
+    ok = weights.isfinite().all() and (weights >= 0).all()
+    if not ok or (weights.sum(-1) <= 0).any():
+        raise UserError(
+            f'{name}: expected finite weights >= 0 with a positive sum, got '
+            f'{weights.tolist()}'
+        )
+    return list(weights.expand(number, -1))

@@ -9,6 +9,7 @@ from torch import Tensor
 from typing_extensions import Required, TypedDict, Unpack
 
 from ...utils.errors import UserError
+from ...utils.ids import has_id
 from .inputs import check_classes, check_maps, check_same_size, per_image
 from .pair_counts import count_pairs
 
@@ -146,7 +147,7 @@ def _check_labels(
     check_same_size(samples=samples, labels=labels)
     ids = check_classes(classes, num_classes)
     labels = labels.to(samples.device)
-    return _Labels(labels, labels != ignore_index, ids, num_classes)
+    return _Labels(labels, ~has_id(labels, ignore_index), ids, num_classes)
 
 
 def joint_class_ious(
@@ -215,7 +216,7 @@ def pairwise_iou(
         check_maps('a', x, num_classes, ignore_index)
         check_maps('b', y, num_classes, ignore_index)
         check_same_size(a=x, b=y)
-        valid = x != ignore_index, y != ignore_index
+        valid = ~has_id(x, ignore_index), ~has_id(y, ignore_index)
         return class_ious(x, y, *valid, ids, num_classes).mean(absent)
 
     return per_image(compare, a, b)

@@ -7,6 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...utils.ids import has_id
+
 BLOCK = 2**21
 """Pixels of all maps together that a CPU works on at once: they fit the cache,
 and so do the masks of one class. Taken whole, a large image takes twice the
@@ -85,8 +87,8 @@ def _count_by_products(
     a_window, b_window = a_window.to(dtype), b_window.to(dtype)
     rows = []
     for c in classes:
-        a_mask = (a == c) * a_window
-        b_mask = a_mask if a is b else (b == c) * b_window
+        a_mask = has_id(a, c) * a_window
+        b_mask = a_mask if a is b else has_id(b, c) * b_window
         pairs = (a_mask, b_mask), (a_mask, b_window), (a_window, b_mask)
         rows.append([(x @ y.T).double() for x, y in pairs])
     both, first, second = (torch.stack(c) for c in zip(*rows, strict=True))

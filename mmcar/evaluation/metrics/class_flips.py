@@ -9,8 +9,9 @@ from torch import Tensor
 
 from ...structures import ClassFlips, class_flips_of
 from ...utils.errors import UserError
+from ...utils.ids import has_id
 from .base import ImageMetric
-from .fields import base_label_of, image_name, samples_of
+from .fields import base_label_of, image_name, samples_of, weights_of
 
 
 def common_table(tables: Sequence[ClassFlips]) -> ClassFlips:
@@ -43,9 +44,9 @@ def flip_states(
     """
     states, coherence = [], []
     for source, twin, _ in flips:
-        inside = samples[:, label == source]  # (S, P)
-        twins = (inside == twin).sum(1).double()
-        total = twins + (inside == source).sum(1)
+        inside = samples[:, has_id(label, source)]  # (S, P)
+        twins = has_id(inside, twin).sum(1).double()
+        total = twins + has_id(inside, source).sum(1)
         share = twins / total  # 0 / 0 is the NaN that marks absence
         states.append(
             torch.where(share.isnan(), share, (share > 0.5).double())
@@ -68,8 +69,10 @@ class FlipMetric(ImageMetric):
     Takes the arguments of :class:`ImageMetric`.
     """
 
-    def measure(self, data_sample: dict) -> tuple[ClassFlips, Tensor, Tensor]:
-        """States and coherence of one image."""
+    def measure(
+        self, data_sample: dict
+    ) -> tuple[ClassFlips, Tensor, Tensor, Tensor]:
+        """States and coherence of one image, and what each sample counts."""
         flips = class_flips_of(data_sample)
         if not flips:
             raise UserError(
@@ -79,14 +82,19 @@ class FlipMetric(ImageMetric):
         states, coherence = flip_states(
             samples_of(data_sample), base_label_of(data_sample), flips
         )
-        return flips, states.cpu(), coherence.cpu()
+        weights = weights_of(data_sample, len(states))
+        if weights is None:
+            weights = torch.ones(len(states))
+        weights = weights.double() / weights.mean()
+        return flips, states.cpu(), coherence.cpu(), weights.cpu()
 
     def compute_metrics(self, results: list[tuple]) -> dict[str, float]:
         """Put the images together."""
-        flips = common_table([table for table, _, _ in results])
-        states = torch.cat([states for _, states, _ in results])
-        coherence = torch.cat([coherence for _, _, coherence in results])
-        frequency = states.nanmean(0)
+        flips = common_table([table for table, *_ in results])
+        states, coherence, weights = (
+            torch.cat([result[i] for result in results]) for i in (1, 2, 3)
+        )
+        frequency = _mean(states, weights)
         expected = frequency.new_tensor([p for _, _, p in flips])
         metrics = {
             f'flip_frequency/{self.name_of(source)}': value.item()
@@ -97,25 +105,35 @@ class FlipMetric(ImageMetric):
         metrics['flip_error'] = (
             errors.max().item() if len(errors) else math.nan
         )
-        metrics['flip_coherence'] = coherence.nanmean().item()
+        each = weights[:, None].expand_as(coherence).flatten()
+        metrics['flip_coherence'] = _mean(coherence.flatten(), each).item()
         metrics['flip_correlation'] = max(
             (
-                _correlation(states[:, i], states[:, j])
+                _correlation(states[:, [i, j]], weights)
                 for i in range(len(flips))
                 for j in range(i)
             ),
             default=0.0,
         )
         metrics['flip_left_out'] = sum(
-            bool(states.isnan().all()) for _, states, _ in results
+            bool(states.isnan().all()) for _, states, *_ in results
         )
         return metrics
 
 
-def _correlation(a: Tensor, b: Tensor) -> float:
-    """Absolute correlation where both are known; 0 if one never changes."""
-    both = ~(a.isnan() | b.isnan())
-    pair = torch.stack([a[both], b[both]])
-    if pair.shape[1] < 2 or (pair.std(1) == 0).any():
+def _mean(values: Tensor, weights: Tensor) -> Tensor:
+    """Weighted mean over the first dimension, without NaN."""
+    weights = weights.view(-1, *[1] * (values.dim() - 1))
+    known = weights * ~values.isnan()
+    return (known * values.nan_to_num()).sum(0) / known.sum(0)
+
+
+def _correlation(pair: Tensor, weights: Tensor) -> float:
+    """Absolute correlation of two columns; 0 if one never changes."""
+    both = ~pair.isnan().any(1) & (weights > 0)
+    pair = pair[both]
+    if len(pair) < 2 or (pair.std(0) == 0).any():
         return 0.0
-    return torch.corrcoef(pair)[0, 1].abs().item()
+    covariance = torch.cov(pair.T, correction=0, aweights=weights[both])
+    deviations = covariance.diagonal().sqrt()
+    return (covariance[0, 1] / deviations.prod()).abs().item()

@@ -3,6 +3,7 @@
 from torch import Tensor
 
 from ...utils.errors import NonFiniteError, UserError
+from ...utils.ids import has_id
 
 PREDICTED = ('seg_logits', 'sample_probs')
 
@@ -56,9 +57,18 @@ def samples_of(data_sample: dict, number: int | None = None) -> Tensor:
     return samples[:number]
 
 
+def weights_of(data_sample: dict, number: int) -> Tensor | None:
+    """What each of the first samples counts (number,); None is alike.
+
+    Support points stand for different shares of all draws.
+    """
+    weights = data_sample.get('sample_weights')
+    return None if weights is None else weights[:number]
+
+
 def count_unlabelled(data_sample: dict, ignore_index: int) -> int:
     """How many labels of an image have no labelled pixel."""
-    ignored = labels_of(data_sample) == ignore_index
+    ignored = has_id(labels_of(data_sample), ignore_index)
     return int(ignored.flatten(1).all(1).sum())
 
 

@@ -12,7 +12,7 @@ from ...structures import ClassFlips
 from ...structures.floods import floods, max_class_area
 from ...utils.errors import UserError
 from .base import SampleMetric
-from .fields import labels_of, samples_of
+from .fields import labels_of, samples_of, weights_of
 
 SHOWN = 1e6  # parts of an image in which largest shares are printed
 
@@ -92,10 +92,14 @@ class FloodMetric(SampleMetric):
         """Flood rate of one image for every sample count."""
         samples = samples_of(data_sample, max(self.num_samples))
         flooded = floods(samples, self.largest, self.conventions.classes)
-        return {
-            f'flood_rate_{n}': flooded[:n].double().mean().item()
-            for n in self.num_samples
-        }
+        scores = {}
+        for n in self.num_samples:
+            first, weights = flooded[:n].double(), weights_of(data_sample, n)
+            if weights is None:
+                weights = torch.ones_like(first)
+            rate = (weights * first).sum() / weights.sum()
+            scores[f'flood_rate_{n}'] = rate.item()
+        return scores
 
 
 def _annotations(dataset: Any) -> Iterator[Tensor]:

@@ -7,7 +7,13 @@ from ...utils.errors import UserError
 from ..functional.class_flips import flip_energy_terms
 from ..functional.ged import EnergyTerms, energy_distance_terms
 from .base import SampleMetric
-from .fields import base_label_of, image_name, labels_of, samples_of
+from .fields import (
+    base_label_of,
+    image_name,
+    labels_of,
+    samples_of,
+    weights_of,
+)
 
 
 @METRICS.register_module()
@@ -25,12 +31,14 @@ class GEDMetric(SampleMetric):
     def terms(self, data_sample: dict, number: int) -> EnergyTerms:
         """Terms of the distance for the first samples of an image."""
         samples, how = samples_of(data_sample, number), self.conventions
+        weights = weights_of(data_sample, number)
         flips = class_flips_of(data_sample)
         if not flips:
             return energy_distance_terms(
                 samples,
                 labels_of(data_sample),
                 absent=how.absent,
+                sample_weights=weights,
                 num_classes=how.num_classes,
                 classes=how.classes,
                 ignore_index=how.ignore_index,
@@ -44,7 +52,12 @@ class GEDMetric(SampleMetric):
             )
         label = base_label_of(data_sample)
         return flip_energy_terms(
-            samples, label, flips, how.num_classes, how.ignore_index
+            samples,
+            label,
+            flips,
+            how.num_classes,
+            how.ignore_index,
+            weights,
         )
 
     def score(self, data_sample: dict) -> dict[str, float]:

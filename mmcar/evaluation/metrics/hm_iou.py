@@ -7,7 +7,7 @@ from ...utils.errors import UserError
 from ..functional.hm_iou import best_match_from_iou, matched_iou_from_iou
 from ..functional.iou import cross_class_ious
 from .base import SampleMetric
-from .fields import image_name, labels_of, samples_of
+from .fields import image_name, labels_of, samples_of, weights_of
 
 
 @METRICS.register_module()
@@ -40,6 +40,7 @@ class HMIoUMetric(SampleMetric):
         for n in self.num_samples:
             iou = every[:n]
             best = best_match_from_iou(iou).nanmean()
-            scores[f'HM-IoU_{n}'] = matched_iou_from_iou(iou).item()
+            matched = matched_iou_from_iou(iou, weights_of(data_sample, n))
+            scores[f'HM-IoU_{n}'] = matched.item()
             scores[f'D_max_{n}'] = best.item()
         return scores

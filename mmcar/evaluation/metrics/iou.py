@@ -44,8 +44,9 @@ class FiniteIoUMetric(IoUMetric):
             Intersection, union, predicted and labelled area, each (K,).
         """
         other = num_classes  # ids that are no class
+        label, pred_label = label.long(), pred_label.long()
         rows, columns = (
-            ids.long().where((ids >= 0) & (ids < num_classes), other)
+            ids.where((ids >= 0) & (ids < num_classes), other)
             for ids in (label, pred_label)
         )
         size = other + 1

@@ -128,12 +128,13 @@ class SampleMaps:
                 torch.maximum(best, scores, out=best)
             self._keep(label[None])
 
-    def fields(self, number: int) -> dict[str, PixelData]:
+    def fields(self, number: int) -> dict[str, PixelData | Tensor]:
         """``pred_samples`` (S, h, w) and ``sample_probs`` (K, h, w).
 
         Args:
             number: How many samples to keep, S. If more were drawn, it is
-                those that stand for all best; the mean is that of all.
+                those that stand for all best; ``sample_weights`` (S,) then
+                says for which share of them, and the mean is that of all.
         """
         maps, total = self.maps, self.total
         if total is None:
@@ -141,9 +142,12 @@ class SampleMaps:
         elif self.small:
             total = self.restore(total[None])[0]
         mean = total.div_(len(maps))
+        weights = {}
         if number < len(maps):
-            maps = representative(maps, number, self.num_classes)
+            maps, shares = representative(maps, number, self.num_classes)
+            weights['sample_weights'] = shares
         return dict(
             pred_samples=PixelData(data=maps),
             sample_probs=PixelData(data=mean),
+            **weights,
         )

@@ -1,6 +1,7 @@
 import math
 
 import pytest
+import torch
 
 from mmcar.utils.errors import UserError
 
@@ -13,6 +14,7 @@ METRICS = [
     {'type': 'FlipMetric'},
     {'type': 'FiniteIoUMetric'},
 ]
+REPEATS = torch.tensor([3, 1, 0, 2])
 
 
 @pytest.mark.parametrize('metric', METRICS, ids=lambda m: m['type'])
@@ -56,3 +58,43 @@ def test_class_flips_with_two_annotators_are_refused(metric):
     run = evaluator(metric, classes=('a', 'b', 'a2', 'b2'))
     with pytest.raises(UserError, match=r'0\.png: class flips need one'):
         run.process([image(0, 4, 2, flips=FLIPS)])
+
+
+def weighted_and_repeated(flips=None):
+    """The same image with weights, and with repeated samples instead."""
+    both = []
+    for weighted in (True, False):
+        one = image(0, k=4, samples=4, annotators=1, flips=flips)
+        if weighted:
+            one.set_data(dict(sample_weights=REPEATS / REPEATS.sum()))
+        else:
+            maps = one.pred_samples.data
+            one.pred_samples.data = maps.repeat_interleave(REPEATS, 0)
+        both.append(one.to_dict())
+    return both
+
+
+@pytest.mark.parametrize(
+    ('metric', 'flips'),
+    [
+        ({'type': 'GEDMetric'}, None),
+        ({'type': 'HMIoUMetric'}, None),
+        ({'type': 'FloodMetric', 'largest': [1.0, 0.35, 0.5, 1.0]}, None),
+        ({'type': 'GEDMetric'}, FLIPS),
+        ({'type': 'FlipMetric'}, FLIPS),
+    ],
+)
+def test_weights_are_repetitions(metric, flips):
+    """Metrics count a sample by the share of draws for which it stands."""
+    scores = []
+    for one, number in zip(weighted_and_repeated(flips), (4, 6), strict=True):
+        count = (
+            {} if metric['type'] == 'FlipMetric' else dict(num_samples=number)
+        )
+        tool = evaluator(metric | count, classes=tuple('abcd'))
+        tool.process([one])
+        found = tool.evaluate(1)
+        scores.append(
+            {k.replace(f'_{number}', ''): v for k, v in found.items()}
+        )
+    assert scores[0] == pytest.approx(scores[1], nan_ok=True)

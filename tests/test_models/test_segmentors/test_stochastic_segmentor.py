@@ -192,8 +192,10 @@ def test_support_points_are_some_of_the_draws_that_stand_for_all():
         maps, own = all_.pred_samples.data, few.pred_samples.data
         assert len(own) == 4
         assert all((maps == one).all((1, 2)).any() for one in own)
-        expected = representative(maps, 4, 2)
+        expected, weights = representative(maps, 4, 2)
         assert torch.equal(own, expected)
+        assert torch.equal(few.sample_weights, weights)
+        assert 'sample_weights' not in all_
         assert torch.equal(all_.sample_probs.data, few.sample_probs.data)
 
 
