@@ -7,8 +7,9 @@ from typing import Any, TypeAlias
 
 from ..utils.errors import UserError
 
-#: What a rule yields: where something stands, and what is wrong with it.
-Found: TypeAlias = Iterator[tuple[str, str]]
+#: What a rule yields: where something stands, what is wrong with it and, if
+#: it differs from the rule's own level, whether that is sure.
+Found: TypeAlias = Iterator[tuple[str, str] | tuple[str, str, bool]]
 RULES: list['Rule'] = []
 
 
@@ -67,8 +68,10 @@ class Rule:
 
     def __call__(self, *args: Any) -> list[Finding]:
         """All that the rule finds."""
-        found = self.check(*args)
-        return [Finding(*each, self.name, self.sure) for each in found]
+        return [
+            Finding(path, text, self.name, self.sure and all(sure))
+            for path, text, *sure in self.check(*args)
+        ]
 
     def __str__(self) -> str:
         level = 'error' if self.sure else 'warning'

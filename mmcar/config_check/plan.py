@@ -88,14 +88,14 @@ def _shapes(tensors: Any) -> str:
 
 
 def _checkpoints(runner: Runner) -> str:
-    for hook in runner.hooks:
-        if isinstance(hook, CheckpointHook):
-            unit = 'epochs' if hook.by_epoch else 'iterations'
-            number = hook.max_keep_ckpts
-            kept = f'the last {number}' if number > 0 else 'all'
-            best = f', and the best {hook.save_best}' if hook.save_best else ''
-            return f'every {hook.interval} {unit}, {kept} kept{best}'
-    return 'none'
+    hooks = [h for h in runner.hooks if isinstance(h, CheckpointHook)]
+    if not hooks:
+        return 'none'
+    unit = 'epochs' if hooks[0].by_epoch else 'iterations'
+    number, best = hooks[0].max_keep_ckpts, hooks[0].save_best
+    kept = f'the last {number} kept' if number > 0 else 'all kept'
+    best = f', and the best {best}' if best else ''
+    return f'every {hooks[0].interval} {unit}, {kept}{best}'
 
 
 def _memory() -> str:

@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -77,7 +78,8 @@ class Preflight(Hook):
         self, cfg: Config, trace: Trace, strict: bool, plan: Plan | None
     ) -> None:
         self.cfg, self.trace, self.plan = cfg, trace, plan
-        self.strict, self.watch = strict, ExitStack()
+        self.judge = partial(judge, strict=strict, plan=plan)
+        self.watch = ExitStack()
         self.loaded: set[str] = set()
 
     @staticmethod
@@ -95,10 +97,6 @@ class Preflight(Hook):
                 watch.enter_context(hook.trace.building())
                 watch.enter_context(hook.trace.at('', RULE))
             yield found[0] if found else None
-
-    def judge(self, findings: list[Finding]) -> None:
-        """Raise errors, and tell of what may be a mistake."""
-        judge(findings, self.strict, self.plan)
 
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         """Look at what a training starts from."""
@@ -131,8 +129,7 @@ class Preflight(Hook):
                     check_black_boxes(model, metainfo)
                 for leaf in looks.leaves(dataset):
                     looks.refuse_clipped(leaf, self._at)
-                    self.judge(label_size(self, leaf, split == 'train'))
-                    self.judge(unusual_step(self, leaf, split == 'train'))
+                    self.judge(wrong_step(self, leaf, split == 'train'))
             self.judge(shared_images(datasets))
             if 'train' in loops:
                 self._train(runner, model)
@@ -268,25 +265,21 @@ def expect(runner: Runner, key: str, seconds: float) -> None:
 
 
 @error
-def label_size(flight: Preflight, leaf: Any, learnt: bool) -> Found:
+def wrong_step(flight: Preflight, leaf: Any, learnt: bool) -> Found:
     """A step that leaves image and labels of different sizes.
 
-    Or labels to learn from that are nothing but background and unlabelled.
+    Or labels to learn from that are but background and unlabelled. A warning
+    if it drops annotators, or changes images at random that are scored.
     """
-    path_of = flight.trace.path_of
-    for step, text in looks.wrong_sizes(leaf, learnt, flight._at):
+    path_of, at = flight.trace.path_of, flight._at
+    for step, text in looks.wrong_sizes(leaf, learnt, at):
         yield path_of(step, 'pipeline'), text
     if learnt and (found := looks.only_background(leaf)):
         yield f'{path_of(leaf, "train_dataloader.dataset")}.label_map', found
-
-
-@warning
-def unusual_step(flight: Preflight, leaf: Any, learnt: bool) -> Found:
-    """A step that drops annotators, or changes scored images at random."""
-    for step in looks.dropped_labels(leaf, flight._at):
-        yield flight.trace.path_of(step), 'packs one of several label maps.'
-    for step in () if learnt else looks.random_steps(leaf, flight._at):
-        yield flight.trace.path_of(step), 'changes images at random.'
+    for step in looks.dropped_labels(leaf, at):
+        yield path_of(step), 'packs one of several label maps.', False
+    for step in () if learnt else looks.random_steps(leaf, at):
+        yield path_of(step), 'changes scored images at random.', False
 
 
 @warning

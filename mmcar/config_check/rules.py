@@ -13,7 +13,7 @@ from typing import Any
 from mmcv.transforms import Normalize
 from mmengine.config import Config
 from mmengine.dataset import BaseDataset, InfiniteSampler
-from mmengine.optim import scheduler as schedulers
+from mmengine.optim import CosineAnnealingParamScheduler, PolyParamScheduler
 from mmengine.registry import MODELS as ROOT
 from mmengine.runner import IterBasedTrainLoop, TestLoop, ValLoop
 from mmseg.models.decode_heads.decode_head import BaseDecodeHead
@@ -30,7 +30,7 @@ from .findings import Found, error, warning
 from .signature import CLOSE, KEYS, arguments_of, setting
 from .walk import EVALUATORS, HOME, HOOKS, LOADERS, Part
 
-#: Dicts of MMSeg 0.x that nobody reads any more, and what took their place.
+#: Keys of MMSeg 0.x that nobody reads any more, and what took their place.
 OLD_KEYS = {
     'data': 'train_dataloader',
     'dist_params': 'env_cfg.dist_cfg',
@@ -40,18 +40,12 @@ OLD_KEYS = {
     'evaluation': 'val_evaluator',
     'checkpoint_config': 'default_hooks.checkpoint',
     'log_config': 'default_hooks.logger',
-}
-OLD_VALUES = {
     'seed': 'randomness.seed',
     'cudnn_benchmark': 'env_cfg.cudnn_benchmark',
     'resume_from': 'load_from',
 }
 OLD_DATA = {'samples_per_gpu', 'workers_per_gpu', 'train', 'val', 'test'}
-SPANNING = (
-    schedulers.CosineAnnealingParamScheduler,
-    schedulers.LinearParamScheduler,
-    schedulers.PolyParamScheduler,
-)
+SPANNING = (CosineAnnealingParamScheduler, PolyParamScheduler)
 UNITS = (Normalize, NormalizePercentiles, WindowIntensity)
 SCORED = ('val_dataloader', 'test_dataloader')
 VAST = 1000.0  # times a default
@@ -80,16 +74,20 @@ def misspelt_section(cfg: Config, parts: list[Part]) -> Found:
 
 @error
 def old_key(cfg: Config, parts: list[Part]) -> Found:
-    """A dict of MMSeg 0.x that nobody reads any more."""
+    """A setting of MMSeg 0.x that nobody reads any more.
+
+    A dict is an error; another value may be a variable for something else.
+    """
     for key, place in OLD_KEYS.items():
-        value, new = cfg.get(key), _value(cfg, place)
-        says = value if isinstance(value, dict) else {}
-        new = new if isinstance(new, dict) else {}
-        same = all(
-            k == 'type' or (k, v) in new.items() for k, v in says.items()
-        )
-        if not same and (key != 'data' or OLD_DATA & says.keys()):
-            yield key, f'is of MMSeg 0.x, nobody reads it: set {place}.'
+        old, new, is_dict = cfg.get(key), _value(cfg, place), False
+        if isinstance(old, dict):
+            is_dict = key != 'data' or bool(OLD_DATA & old.keys())
+            new = new if isinstance(new, dict) else {}
+            new = {k: new.get(k) for k in old} | {'type': old.get('type')}
+            old = {'type': None, **old} if is_dict else None
+        if old not in (None, new):
+            text = f'is of MMSeg 0.x, nobody reads it: set {place}.'
+            yield key, text, is_dict
 
 
 @error
@@ -180,20 +178,12 @@ def idle_parameter_setting(cfg: Config, parts: list[Part]) -> Found:
 
 
 @error
-def wrong_loop(cfg: Config, parts: list[Part]) -> Found:
-    """A loop for tests where a validation is done, or the other way round."""
-    wrong = {'val_cfg': TestLoop, 'test_cfg': ValLoop}
-    for part in parts:
-        if part.path in wrong and part.is_a(wrong[part.path]):
-            yield part.child('type'), 'calls the hooks of another loop.'
-
-
-@error
-def endless_scoring(cfg: Config, parts: list[Part]) -> Found:
-    """A sampler without end where every image is scored once."""
-    for part in _in(parts, *SCORED):
-        if part.is_a(InfiniteSampler):
-            yield part.child('type'), 'never ends: use DefaultSampler.'
+def wrong_scoring(cfg: Config, parts: list[Part]) -> Found:
+    """A validation by a loop for tests, the other way round, or endless."""
+    loops = {'val_cfg': TestLoop, 'test_cfg': ValLoop}
+    for part in _in(parts, *SCORED, *loops):
+        if part.is_a(loops.get(part.section, InfiniteSampler)):
+            yield part.child('type'), 'does not score every image once.'
 
 
 @warning
@@ -203,14 +193,6 @@ def no_sampler(cfg: Config, parts: list[Part]) -> Found:
         sampled = part.cfg.get('sampler') or part.cfg.get('batch_sampler')
         if part.path in LOADERS and bool(sampled) is ('shuffle' in part.cfg):
             yield part.child('sampler'), 'one decides: sampler or shuffle.'
-
-
-@warning
-def old_value(cfg: Config, parts: list[Part]) -> Found:
-    """A setting of MMSeg 0.x that nobody reads any more."""
-    for key, place in OLD_VALUES.items():
-        if key in cfg and cfg[key] not in (None, _value(cfg, place)):
-            yield key, f'was read by MMSeg 0.x: set {place}.'
 
 
 @warning
@@ -283,11 +265,11 @@ def idle_schedule(cfg: Config, parts: list[Part]) -> Found:
     total = sum(phase.get('iters', 0) for phase in phases)
     total = total or _value(cfg, 'train_cfg.max_iters') or math.inf
     for part in _in(parts, 'param_scheduler'):
-        end, late = part.cfg.get('end'), part.cfg.get('milestones') or [0]
-        if part.is_a(*SPANNING) and end is None and 'T_max' not in part.cfg:
+        times = {key: part.cfg.get(key) for key in ('begin', 'end')}
+        if part.is_a(*SPANNING) and not {'end', 'T_max'} & part.cfg.keys():
             yield part.child('end'), 'is missing: it never gets anywhere.'
-        times = {'begin': part.cfg.get('begin'), 'milestones': late[0]}
-        for key, value in {**times, 'end': end}.items():
+        times['milestones'] = (part.cfg.get('milestones') or [0])[0]
+        for key, value in times.items():
             if isinstance(value, int) and value >= total * (
                 1 + (key == 'end')
             ):

@@ -3,7 +3,7 @@
 import functools
 import inspect
 import typing
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mmengine.hooks import CheckpointHook
@@ -13,7 +13,7 @@ from mmengine.runner import Runner
 from mmseg import registry as registries
 
 from ..utils.type_check import fits, misfit, nearest
-from .findings import Found, error, warning
+from .findings import Found, error
 from .walk import HOME, HOOKS, LOADERS, SECTIONS, Part
 
 ALWAYS = {'type', '_scope_', '_delete_'}
@@ -143,33 +143,21 @@ def _known(part: Part) -> Arguments | None:
     return Arguments(hints, defaults, takes_more)
 
 
-def _strangers(part: Part, closed: bool) -> Found:
-    """Keys of a part that its class does not name."""
-    known = _known(part)
-    if known and closed is (part.is_built_here and not known.open):
-        owner = getattr(part.kind, '__name__', part.path or 'a config')
-        for key in part.cfg:
-            if key not in known.hints and key not in ALWAYS:
-                text = f'{owner} takes no {key!r}{hint(str(key), known.hints)}'
-                yield str(key), text
-
-
 @error
 def unknown_key(part: Part) -> Found:
-    """A key that the class, which says what it takes, does not."""
-    for key, text in _strangers(part, closed=True):
-        yield part.child(key), text
+    """A key that a class or dict does not read.
 
-
-@warning
-def similar_key(part: Part) -> Found:
-    """A key that is nearly one of those that a class or dict reads.
-
-    For classes that take any keys, and dicts of which others read some.
+    A warning, and only for names that are nearly right, where it may take
+    any, or where a class of another package may take keys out before.
     """
-    for key, text in _strangers(part, closed=False):
-        if nearest(key, _known(part).hints, CLOSE):  # type: ignore[union-attr]
-            yield part.child(key), text
+    known = _known(part) or Arguments({}, {}, True)
+    owner = getattr(part.kind, '__name__', part.path or 'a config')
+    sure = part.is_built_here and not known.open
+    for key in [str(key) for key in part.cfg if key not in ALWAYS]:
+        near = sure or nearest(key, known.hints, CLOSE)
+        if near and key not in known.hints:
+            text = f'{owner} takes no {key!r}{hint(key, known.hints)}'
+            yield part.child(key), text, sure
 
 
 def hint(name: str, known: Collection[str]) -> str:
@@ -216,32 +204,16 @@ def no_part(part: Part) -> Found:
 def declared_type(part: Part) -> Found:
     """A value of another type than one of our classes declares.
 
-    Of other classes, a text where a number or a switch is declared.
+    Of other classes, a text where a number or a switch is declared. What
+    else they declare is not always right, and is worth a warning.
     """
-    for key, text, sure in _misfits(part):
-        if sure:
-            yield part.child(key), text
-
-
-@warning
-def other_type(part: Part) -> Found:
-    """A value of another type than another's class declares.
-
-    Their declarations are not always right, and are read generously.
-    """
-    for key, text, sure in _misfits(part):
-        if not sure:
-            yield part.child(key), text
-
-
-def _misfits(part: Part) -> Iterator[tuple[str, str, bool]]:
-    """Settings that do not fit the hints, why, and whether that is sure."""
     known, ours = _known(part), part.package == 'mmcar'
-    for key, value in part.cfg.items():
-        expected = known.hints.get(key, Any) if known else Any
+    for key, value in part.cfg.items() if known else ():
+        expected = known.hints.get(key, Any)  # type: ignore[union-attr]
         # A number by the time that it is built.
         by_phase = (part.section, value) == ('param_scheduler', 'phase')
         if not by_phase and not fits(value, expected, ours):
             simple = {*(typing.get_args(expected) or (expected,))} <= SIMPLE
             sure = ours or (isinstance(value, str) and simple)
-            yield str(key), misfit(str(key), value, expected, ours), sure
+            text = misfit(str(key), value, expected, ours)
+            yield part.child(key), text, sure

@@ -14,8 +14,8 @@ from tests.test_config_check.changes import (
 from tests.test_config_check.wrong import WRONG
 
 #: Rules that need more than a walk.
-TRIED = ('read', 'build', 'preflight', 'label-size', 'best-score', '-')
-TRIED += ('other-units', 'random-weights', 'unusual-step')
+TRIED = ('read', 'build', 'preflight', 'wrong-step', 'best-score', '-')
+TRIED += ('other-units', 'random-weights')
 NAMED, TOLD = 0.85, 0.95  # shares that are refused, and at least warned of
 
 

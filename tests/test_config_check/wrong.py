@@ -85,27 +85,27 @@ def read(table: str) -> list[Case]:
 
 TABLE = r"""
 [small()]
-similar-key       optim_wraper = OptimWrapper()
-similar-key       train_dataloadr = {}
-similar-key       val_dataloder = {}
-similar-key       test_dataloaders = {}
-similar-key       val_evalutor = {}
-similar-key       param_schedular = []
-similar-key       custom_hook = []
-similar-key       default_hook = {}
+unknown-key       optim_wraper = OptimWrapper()
+unknown-key       train_dataloadr = {}
+unknown-key       val_dataloder = {}
+unknown-key       test_dataloaders = {}
+unknown-key       val_evalutor = {}
+unknown-key       param_schedular = []
+unknown-key       custom_hook = []
+unknown-key       default_hook = {}
 misspelt-section  randomnes = dict(seed=1)
-similar-key       load_form = 'x.pth'
-similar-key       train_cgf = {}
-similar-key       model_wraper_cfg = {}
-similar-key       custom_import = {}
-similar-key       log_procesor = {}
-similar-key       visualiser = {}
+unknown-key       load_form = 'x.pth'
+unknown-key       train_cgf = {}
+unknown-key       model_wraper_cfg = {}
+unknown-key       custom_import = {}
+unknown-key       log_procesor = {}
+unknown-key       visualiser = {}
 unknown-key       $C.intervall = 1
 unknown-key       $C.max_keep_ckpt = 1
 unknown-key       $C.save_besst = 'GED_3'
 unknown-key       default_hooks.logger.intervals = 1
-similar-key       default_hooks.chekpoint = CheckpointHook()
-similar-key       default_hooks.loger = LoggerHook()
+unknown-key       default_hooks.chekpoint = CheckpointHook()
+unknown-key       default_hooks.loger = LoggerHook()
 unknown-key       custom_hooks[0].wieght = 1.0
 unknown-key       custom_hooks[0].intervall = 2
 unknown-key       train_dataloader.sampler.shufle = True
@@ -118,9 +118,9 @@ unknown-key       train_dataloader.droplast = True
 build             $D.data_prefix.seg_map = 'x'
 build             $D.data_prefix.img = 'x'
 build             $D.data_prefix.ann_path = 'x'
-similar-key       $D.metainfo.clases = ['a']
-similar-key       $D.metainfo.class_flip = []
-similar-key       $D.metainfo.pallete = []
+unknown-key       $D.metainfo.clases = ['a']
+unknown-key       $D.metainfo.class_flip = []
+unknown-key       $D.metainfo.pallete = []
 unknown-key       $D.img_sufix = '.png'
 unknown-key       $D.ignore_idx = 255
 unknown-key       $D.pipelines = []
@@ -260,11 +260,11 @@ build             model.test_cfg.num_samples = None
 declared-type     model.train_cfg = 3
 declared-type     model.loss_samples = 'CalibrationLoss'
 declared-type     model.nonfinite = True
-other-type        $N.mean = 'imagenet'
+declared-type     $N.mean = 'imagenet'
 no-part           train_dataloader = 'mine'
 build             train_dataloader.batch_size = 'two'
 build             train_dataloader.batch_size = 2.5
-other-type        train_dataloader.num_workers = 'all'
+declared-type     train_dataloader.num_workers = 'all'
 preflight         train_dataloader.num_workers = 1.5
 no-part           train_dataloader.sampler = 'InfiniteSampler'
 no-part           $D = 'LIDC'
@@ -446,7 +446,7 @@ declared-type     $N = ['StochasticDataPreProcessor']
 build             $N.size = [16]
 declared-type     $N.size_divisor = 'sixteen'
 declared-type     $N.bgr_to_rgb = 'yes'
-other-type        $N.pad_val = 'black'
+declared-type     $N.pad_val = 'black'
 declared-type     $G.norm_cfg = 'BN'
 unknown-key       $G.type = 'UNet' -> generator
 preflight         $F.type = 'FCNHead'
@@ -517,8 +517,8 @@ build             $S[0].train = ['calibration', 'calibration']
 declared-type     $S[0] = 'calibration'
 build             $S[1].cycles = ['discriminator', 1, 1]
 build             $S[0].iters = True
-wrong-loop        val_cfg.type = 'TestLoop'
-wrong-loop        test_cfg.type = 'ValLoop'
+wrong-scoring     val_cfg.type = 'TestLoop'
+wrong-scoring     test_cfg.type = 'ValLoop'
 no-part           val_cfg = ['ValLoop']
 declared-type     $C.max_keep_ckpts = 'all'
 no-epochs         $C.by_epoch = True
@@ -533,7 +533,7 @@ no-part           custom_hooks = [[R1Hook()]]
 best-score        custom_hooks[0] = EarlyStoppingHook(monitor='mIoU')
 build             param_scheduler[0].end = 1
 odd-number        param_scheduler[0].gamma = -1.0
-other-type        param_scheduler[0].milestones = ['late']
+declared-type     param_scheduler[0].milestones = ['late']
 build             param_scheduler[0].milestones = 2
 unknown-key       param_scheduler[0].type = 'PolyLR' -> milestones
 idle-schedule     param_scheduler = [CosineAnnealingLR(by_epoch=False)]
@@ -560,7 +560,7 @@ preflight         test_evaluator = CalibrationMetric(num_bins=0)
 unregistered-type visualizer.vis_backends = [TensorboardVis()]
 no-part           visualizer.vis_backends = 'LocalVisBackend'
 declared-type     visualizer.alpha = 'opaque'
-other-type        visualizer.name = True
+declared-type     visualizer.name = True
 build             env_cfg.mp_cfg = 'fork'
 -                 env_cfg.cudnn_benchmark = 'yes'
 build             env_cfg.mp_cfg = dict(opencv_threads=0)
@@ -583,7 +583,7 @@ unknown-scope     default_scope = 3
 no-part           model_wrapper_cfg = 'DDP'
 build             auto_scale_lr = dict(enable=True)
 build             auto_scale_lr = dict(enable=True, base_batch_size='x')
-similar-key       work_dirs = 'x'
+unknown-key       work_dirs = 'x'
 no-part           tta_model = 'SegTTAModel'
 unknown-key       $H.num_clases = 2
 declared-type     $G.noise_size = [4]
@@ -633,7 +633,7 @@ declared-type     $C.save_best = True
 build             default_hooks.logger.interval = None
 unregistered-type default_hooks.sampler_seed.type = 'DistSamplerSeed'
 -                 param_scheduler[0].begin = -1
-other-type        param_scheduler[0].gamma = [0.5]
+declared-type     param_scheduler[0].gamma = [0.5]
 build             param_scheduler = [LinearLR(start_factor=2.0, end=4,
   by_epoch=False)]
 declared-type     param_scheduler = [CosineAnnealingLR(T_max='all',
@@ -664,7 +664,7 @@ unknown-key       model.auxiliary_head = FCNHead(in_channels=1024)
 build             $N.std = DROP
 other-units       $N.mean = [0.485, 0.456, 0.406]; $N.std = [0.229, 0.224,
   0.225]
-other-type        $N.batch_augments = 'mixup'
+declared-type     $N.batch_augments = 'mixup'
 build             model.test_cfg.samples = 16
 build             model.test_cfg.threshold = 0.3
 unknown-key       model.num_classes = 2
@@ -724,9 +724,9 @@ unknown-key       train_dataloader.pipeline = [LoadCheckedImage(),
   LoadMultiAnnotations(draw=True), PackStochasticInputs()]
 build             train_dataloader.shuffle = True
 unknown-key       train_dataloader.workers_per_gpu = 4
-endless-scoring   val_dataloader.sampler.type = 'InfiniteSampler'
+wrong-scoring     val_dataloader.sampler.type = 'InfiniteSampler'
 scored-in-part    $V[1].draw = True
-label-size        $V = [LoadCheckedImage(), LoadMultiAnnotations(draw=False),
+wrong-step        $V = [LoadCheckedImage(), LoadMultiAnnotations(draw=False),
   RandomCrop(crop_size=8), PackStochasticInputs()]
 build             $D.indices = 0
 unknown-key       $D.filter_cfg = dict(filter_empty_gt=True)
@@ -741,9 +741,9 @@ build             $S[1].cycles = dict(discrminator=[1, 1])
 unknown-key       val_cfg.interval = 2
 declared-type     val_cfg.fp16 = 'yes'
 unknown-key       test_cfg.mode = 'whole'
-similar-key       custom_hooks = [EMAHook(ema_typ='StochasticWeightAverage')]
+unknown-key       custom_hooks = [EMAHook(ema_typ='StochasticWeightAverage')]
 -                 custom_hooks = [R1Hook(weight=1.0), R1Hook(weight=1.0)]
-other-type        custom_hooks = R1Hook(weight=1.0)
+declared-type     custom_hooks = R1Hook(weight=1.0)
 declared-type     custom_hooks[0].interval = '16'
 best-score        $C.save_best = 'GED_3'; $C.rule = 'greater'
 declared-type     $C.out_dir = 5
@@ -793,8 +793,8 @@ build             load_from = 'https//download.example.org/car.pth'
 build             load_from = '/tmp'
 -                 work_dir = 5
 unknown-key       randomness.seeds = 3
-old-value         seed = 42
-old-value         cudnn_benchmark = False
+old-key           seed = 42
+old-key           cudnn_benchmark = False
 old-key           lr_config = dict(policy='poly', power=0.9)
 old-key           runner = IterBasedRunner(max_iters=8000)
 old-key           evaluation = dict(interval=2000, metric='mIoU')
@@ -815,7 +815,7 @@ preflight         custom_hooks = [EMAHook(momentum=0.001, mometum=0.1)] ->
 different-meaning val_dataloader.dataset.metainfo.classes = ['cell',
   'background']
 declared-type     val_dataloader.dataset.label_map = {'255': 1}
-other-type        param_scheduler[0].milestones = [None]
+declared-type     param_scheduler[0].milestones = [None]
 old-key           data = dict(samples_per_gpu=4, workers_per_gpu=2)
 build             custom_hooks = [NetworkEMAHook(network='generator',
   momentum=0.999)]
@@ -871,11 +871,11 @@ unregistered-type $P = [LoadCheckedImage(), LoadMultiAnnotations(draw=True),
 preflight         $P[0].color_type = 'grayscale' -> mean
 build             $P = [LoadCheckedImage(), WindowIntensity(low=400,
   high=-1000), LoadMultiAnnotations(draw=True), PackStochasticInputs()]
-label-size        $V = [LoadCheckedImage(), LoadMultiAnnotations(draw=False),
+wrong-step        $V = [LoadCheckedImage(), LoadMultiAnnotations(draw=False),
   CenterCrop(crop_size=8), PackStochasticInputs()]
 preflight         $P = [LoadCheckedImage(), LoadMultiAnnotations(draw=True),
   RandomClassFlips(), PackStochasticInputs()]
-endless-scoring   val_dataloader.sampler = InfiniteSampler(shuffle=False)
+wrong-scoring     val_dataloader.sampler = InfiniteSampler(shuffle=False)
 unknown-key       train_dataloader.sampler = InfiniteSampler(shuffel=True)
 scored-in-part    val_dataloader.batch_size = 3; val_dataloader.drop_last =
   True
@@ -902,21 +902,21 @@ best-score        custom_hooks = [EarlyStoppingHook(monitor='mIoU',
   rule='greater')]
 unregistered-type visualizer.vis_backends = [TensorboardBackend()]
 build             load_from = 'work_dirs/nothing/iter_1.pth'
-old-value         resume_from = 'iter_4.pth'
+old-key           resume_from = 'iter_4.pth'
 read              custom_imports.imports = ['mmcar', 'my_losses'] ->
   custom_imports
 build             randomness.seed = 'fixed'
-label-size        $V = [LoadCheckedImage(), CenterCrop(crop_size=8),
+wrong-step        $V = [LoadCheckedImage(), CenterCrop(crop_size=8),
   LoadMultiAnnotations(draw=False), PackStochasticInputs()]
-label-size        $V = [LoadCheckedImage(), Pad(size_divisor=32),
+wrong-step        $V = [LoadCheckedImage(), Pad(size_divisor=32),
   LoadMultiAnnotations(draw=False), PackStochasticInputs()]
-label-size        $E = [LoadCheckedImage(), LoadMultiAnnotations(draw=False),
+wrong-step        $E = [LoadCheckedImage(), LoadMultiAnnotations(draw=False),
   PadAll(size_divisor=32), PackStochasticInputs()]
-label-size        $E = [LoadCheckedImage(), LoadMultiAnnotations(draw=False),
+wrong-step        $E = [LoadCheckedImage(), LoadMultiAnnotations(draw=False),
   CenterCrop(crop_size=8), PackStochasticInputs()]
-unusual-step      $V = [LoadCheckedImage(), LoadMultiAnnotations(draw=False),
+wrong-step        $V = [LoadCheckedImage(), LoadMultiAnnotations(draw=False),
   PhotoMetricDistortion(), PackStochasticInputs()]
-label-size        $P = [LoadCheckedImage(), LoadMultiAnnotations(draw=True,
+wrong-step        $P = [LoadCheckedImage(), LoadMultiAnnotations(draw=True,
   keep_all=True), Pad(size_divisor=32), PackStochasticInputs()]
 preflight         $P = [PhotoMetricDistortion(), LoadCheckedImage(),
   LoadMultiAnnotations(draw=True), PackStochasticInputs()]
@@ -955,7 +955,7 @@ random-weights    $S[0].iters = 0 -> calibration
 [own_data(classes="('background', 'a', 'b')")]
 class-number       -> num_classes
 [own_data(on=255)]
-label-size         -> label_map
+wrong-step         -> label_map
 [own_data(more=2)]
 preflight          -> label_map
 [own_data(deep=True)]
