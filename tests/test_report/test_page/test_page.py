@@ -14,7 +14,12 @@ from mmcar.report.page.page import (
     thin_curves,
 )
 from tests.test_evaluation.predicted import FLIPS
-from tests.test_evaluation.test_survey import FOUR, TWO, predicted, surveyed
+from tests.test_evaluation.test_dataset_scores import (
+    FOUR,
+    TWO,
+    predicted,
+    surveyed,
+)
 
 from .reading import read_html
 from .test_explored_image import explored

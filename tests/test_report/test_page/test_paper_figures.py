@@ -2,7 +2,7 @@ import pytest
 
 from mmcar.report.page import draw_paper_figures
 from mmcar.report.page.paper_figures import draw_classes, draw_histogram
-from tests.test_evaluation.test_survey import TWO, predicted, surveyed
+from tests.test_evaluation.test_dataset_scores import TWO, predicted, surveyed
 
 
 def test_bars_and_bins_show_the_figures():
