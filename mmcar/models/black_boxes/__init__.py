@@ -1,7 +1,6 @@
 """Black boxes B: where the predictions that F refines come from."""
 
-from .base import BaseBlackBox, check_black_boxes
-from .cached import CachedBlackBox
+from .base import BaseBlackBox, CachedBlackBox, check_black_boxes
 from .live import BlackBox
 
 __all__ = ['BaseBlackBox', 'BlackBox', 'CachedBlackBox', 'check_black_boxes']

@@ -4,12 +4,10 @@ from .authors import AuthorsConvCalibration, VGGCalibration
 from .base import BaseCalibration
 from .center import CenterCalibration
 from .conv import ConvCalibration
-from .flipped_decision import FlippedDecision
-from .known_distribution import KnownDistribution
+from .fixed import FlippedDecision, KnownDistribution, UniformCalibration
 from .mmseg_net import MMSegCalibration
 from .scaling import ProbabilityScaling
 from .segnet import SegNetCalibration
-from .uniform import UniformCalibration
 
 __all__ = [
     'AuthorsConvCalibration',

@@ -188,20 +188,6 @@ class ConvNetCalibration(BaseCalibration):
         self.input_channels = in_channels + self.black_box_classes
 
 
-class FixedCalibration(BaseModule):
-    """What stands in place of F and has nothing to train.
-
-    Args:
-        num_classes: Number of classes, K.
-        black_box_classes: Accepted for the sake of a common interface.
-    """
-
-    def __init__(self, num_classes: int, black_box_classes: int = 0) -> None:
-        super().__init__()
-        at_least(2, num_classes=num_classes)
-        self.num_classes = num_classes
-
-
 class BlackBoxStart(nn.Module):
     """The black box's log-probabilities, in the classes of the task.
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import torch
 from mmengine.model import BaseModule
 from mmengine.runner.checkpoint import _load_checkpoint_with_prefix
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ...utils.errors import UserError
+from ...utils.precision import safe_log
 from ...utils.windows import stitch
 from ..black_boxes.base import prior_of
 from ..calibration_nets.base import BaseCalibration
@@ -143,32 +143,17 @@ class CARHead(BaseModule):
             prior = prior_of(self.black_box, image, data_samples)
         if self.calibration is None:
             assert prior is not None  # checked when this was built
-            logits = prior.clamp_min(torch.finfo(prior.dtype).tiny).log()
+            logits = safe_log(prior)
         elif window and isinstance(self.calibration, BaseCalibration):
-            stitched = self._calibrate_windows(image, prior, *window)
-            return self.scaling(stitched)
+            probs = stitch(self._probs, image, prior, *window)
+            return self.scaling(safe_log(probs))
         else:
             logits = self.calibration(image, prior, data_samples)
         return self.scaling(self.scaling.log_probs(logits))
 
-    def _calibrate_windows(
-        self,
-        image: Tensor,
-        prior: Tensor | None,
-        crop: tuple[int, int],
-        stride: tuple[int, int],
-    ) -> Tensor:
-        """F's log-probabilities (B, K, H, W) before what has been fitted."""
-        channels = image.shape[1]
-        inputs = image if prior is None else torch.cat((image, prior), dim=1)
-
-        def predict(part: Tensor) -> Tensor:
-            own = None if prior is None else part[:, channels:]
-            logits = self.calibration(part[:, :channels], own)
-            return self.scaling.log_probs(logits).exp()
-
-        probs = stitch(predict, inputs, crop, stride)
-        return probs.clamp_min(torch.finfo(probs.dtype).tiny).log()
+    def _probs(self, image: Tensor, prior: Tensor | None) -> Tensor:
+        """F's probabilities (B, K, H, W) before what has been fitted."""
+        return self.scaling.log_probs(self.calibration(image, prior)).exp()
 
     def encode(
         self,

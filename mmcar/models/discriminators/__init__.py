@@ -1,9 +1,11 @@
 """Discriminators: image and label map -> realness logits."""
 
 from .authors import AuthorsDiscriminator
-from .base import BaseDiscriminator
-from .dcgan import DCGANDiscriminator
-from .patch import PatchDiscriminator
+from .dcgan import (
+    BaseDiscriminator,
+    DCGANDiscriminator,
+    PatchDiscriminator,
+)
 
 __all__ = [
     'AuthorsDiscriminator',

@@ -6,7 +6,7 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ...utils.errors import UserError
-from .base import BaseDiscriminator
+from .dcgan import BaseDiscriminator
 
 _SLOPE = 0.2
 

@@ -1,12 +1,119 @@
-"""The paper's discriminator."""
+"""Discriminators: image and label map -> realness logits.
 
+None of them normalises: R1 needs double backward, and the logit of an image
+must not depend on the rest of its batch.
+"""
+
+from abc import abstractmethod
+from itertools import pairwise
 from typing import Any
 
 import torch.nn.functional as F
+from mmcv.cnn import ConvModule
+from mmengine.model import BaseModule
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
-from .base import BaseDiscriminator
+from ...sampling.kernels import fast_layout
+from ...utils.checks import at_least, channels
+from ...utils.errors import UserError
+
+_SLOPE = 0.2
+
+
+class BaseDiscriminator(BaseModule):
+    """DCGAN's stack of strided convolutions, without batch norm.
+
+    Args:
+        num_classes: Number of classes, K.
+        in_channels: Channels of the image, C.
+        base_channels: Channels of the first convolution, doubled by each.
+        depth: Number of convolutions, each of which halves the size.
+        init_cfg: Initialisation config of MMEngine.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        in_channels: int = 3,
+        base_channels: int = 64,
+        depth: int = 4,
+        init_cfg: dict | list | None = None,
+    ) -> None:
+        super().__init__(init_cfg)
+        at_least(2, num_classes=num_classes)
+        at_least(1, in_channels=in_channels, base_channels=base_channels)
+        at_least(1, depth=depth)
+        self.num_classes = num_classes
+        self.min_size = 2**depth
+        # One convolution over [image, label map], written as a sum: several
+        # samples of an image share the first part.
+        self.conv_image = self._first_conv(in_channels, base_channels)
+        self.conv_label = self._first_conv(num_classes, base_channels)
+        self.conv_label.register_parameter('bias', None)  # one is enough
+        self.blocks, self.out_channels = self._build_blocks(
+            base_channels, depth
+        )
+
+    def _first_conv(self, in_channels: int, out_channels: int) -> nn.Conv2d:
+        """Build the convolution that sees the input, or a part of it."""
+        return nn.Conv2d(in_channels, out_channels, 4, 2, 1)
+
+    def _build_blocks(
+        self, base_channels: int, depth: int
+    ) -> tuple[nn.Module, int]:
+        """Build what follows, and say how many channels come out of it."""
+        widths = [base_channels * 2**level for level in range(depth)]
+        blocks = nn.Sequential(
+            *(
+                ConvModule(
+                    i,
+                    o,
+                    4,
+                    stride=2,
+                    padding=1,
+                    act_cfg={'type': 'LeakyReLU', 'negative_slope': _SLOPE},
+                )
+                for i, o in pairwise(widths)
+            )
+        )
+        return blocks, widths[-1]
+
+    @abstractmethod
+    def classify(self, features: Tensor) -> Tensor:
+        """Turn features (N, C, h, w) into logits (N, ...)."""
+
+    def forward(
+        self, image: Tensor, label_map: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
+        """Judge label maps.
+
+        Args:
+            image: Images (B, C, H, W).
+            label_map: One-hot labels or class probabilities (s * B, K, H, W):
+                one map per image, then the next map per image, and so on.
+            mask: 1 where pixels count, 0 where no map may carry a signal
+                (B, 1, H, W).
+
+        Returns:
+            Logits (s * B,), or (s * B, h, w) of patches.
+        """
+        expected = self.conv_image.in_channels
+        channels(image, **{'discriminator.in_channels': expected})
+        if min(image.shape[-2:]) < self.min_size:
+            raise UserError(
+                f'image of {tuple(image.shape[-2:])} pixels: a discriminator '
+                f'of this depth needs at least {self.min_size} per side; '
+                'lower depth'
+            )
+        per_image = (-1, len(image))
+        if mask is not None:
+            label_map = label_map.unflatten(0, per_image) * mask
+            label_map = label_map.flatten(0, 1)
+        x = self.conv_label(fast_layout(label_map)).unflatten(0, per_image)
+        seen = self.conv_image(fast_layout(image))
+        x = F.leaky_relu(x + seen, _SLOPE, inplace=True)
+        return self.classify(self.blocks(x.flatten(0, 1)))
 
 
 @MODELS.register_module()
@@ -25,3 +132,21 @@ class DCGANDiscriminator(BaseDiscriminator):
     def classify(self, features: Tensor) -> Tensor:
         """Turn features (N, C, h, w) into logits (N,)."""
         return self.logit(F.adaptive_avg_pool2d(features, 4)).flatten()
+
+
+@MODELS.register_module()
+class PatchDiscriminator(BaseDiscriminator):
+    """One logit per overlapping patch; arguments as in the base class."""
+
+    def __init__(
+        self,
+        num_classes: int,
+        depth: int = 3,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(num_classes, depth=depth, **kwargs)
+        self.logit = nn.Conv2d(self.out_channels, 1, 3, padding=1)
+
+    def classify(self, features: Tensor) -> Tensor:
+        """Turn features (N, C, h, w) into logits (N, h, w)."""
+        return self.logit(features).squeeze(1)

@@ -12,7 +12,6 @@ import torch
 from mmengine.model import BaseModule
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
-from torch.utils._pytree import tree_leaves
 from torch.utils.checkpoint import checkpoint
 
 from ...sampling.kernels import bounded_softmax, class_argmax
@@ -33,16 +32,6 @@ class GeneratorOutput(NamedTuple):
 
     results: Tensor | list[tuple[Tensor, ...]]
     posterior: tuple[Tensor, Tensor] | None
-
-
-def _share(logits: Tensor, features: Any) -> bool:
-    """Whether logits lie in the memory of features, e.g. are a view."""
-    own = logits.untyped_storage().data_ptr()
-    return any(
-        tensor.untyped_storage().data_ptr() == own
-        for tensor in tree_leaves(features)
-        if isinstance(tensor, Tensor)
-    )
 
 
 class BaseGenerator(BaseModule):
@@ -93,11 +82,7 @@ class BaseGenerator(BaseModule):
 
     @abstractmethod
     def decode(self, features: Any, z: Tensor) -> Tensor:
-        """Return logits (s, B, K, H, W), before the temperature.
-
-        They may be overwritten: what is kept for later calls must not be
-        returned, unless it is a part of the features.
-        """
+        """Return logits (s, B, K, H, W), before the temperature."""
 
     def sample(self, features: Any, z: Tensor) -> Tensor:
         """Return probabilities (s, B, K, H, W) for noise ``z`` (s, B, d)."""
@@ -105,9 +90,7 @@ class BaseGenerator(BaseModule):
         if self.temperature == 0:
             best = logits.argmax(dim=2, keepdim=True)
             return torch.zeros_like(logits).scatter_(2, best, 1.0)
-        # Traces have no memory to save, and no storage to look at.
-        spare = not torch.jit.is_tracing() and not _share(logits, features)
-        return bounded_softmax(logits, 2, self.temperature, overwrite=spare)
+        return bounded_softmax(logits, 2, self.temperature)
 
     @property
     def independent_samples(self) -> bool:

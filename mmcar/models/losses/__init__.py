@@ -3,10 +3,9 @@
 from .adversarial import AdversarialLoss
 from .base import BaseLoss, SampleBatch, SampleLosses
 from .calibration import DIVERGENCES, CalibrationLoss
-from .energy import EnergyLoss
 from .likelihood import ELBOLoss, SampleCrossEntropy
-from .matching import MatchingLoss
 from .pixel import LabelCrossEntropy, PixelLosses
+from .soft_iou import EnergyLoss, MatchingLoss
 
 __all__ = [
     'DIVERGENCES',

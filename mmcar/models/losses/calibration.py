@@ -70,28 +70,6 @@ def pixel_divergence(
     return DIVERGENCES[divergence](p, q)
 
 
-def calibration_loss(
-    mean: Tensor,
-    target_probs: Tensor,
-    divergence: str = 'reverse_kl',
-    mask: Tensor | None = None,
-    eps: float = 1e-3,
-    floor: str = 'mix',
-) -> Tensor:
-    """Mean over the unmasked pixels of `pixel_divergence`.
-
-    Args:
-        mean: Sample mean, (B, K, ...); the *first* argument of reverse KL.
-        target_probs: Probabilities of F, (B, K, ...).
-        divergence: One of ``DIVERGENCES``.
-        mask: (B, ...) bool, True where pixels count; None for all.
-        eps: Both arguments are kept this far away from zero.
-        floor: How, see :class:`CalibrationLoss`.
-    """
-    values = pixel_divergence(mean, target_probs, divergence, eps, floor)
-    return masked_mean(values, mask)
-
-
 @MODELS.register_module()
 class CalibrationLoss(BaseLoss):
     """Pulls the mean of G's samples towards F; F gets no gradient.
@@ -150,14 +128,11 @@ class CalibrationLoss(BaseLoss):
     def forward(self, batch: SampleBatch) -> Tensor:
         """Return the weighted loss, a scalar."""
         mask = self.mask(batch)
-        loss = calibration_loss(
-            batch.mean,
-            bounded_exp(batch.require('log_probs', self).detach()),
-            self.divergence,
-            mask,
-            self.eps,
-            self.floor,
+        target = bounded_exp(batch.require('log_probs', self).detach())
+        values = pixel_divergence(
+            batch.mean, target, self.divergence, self.eps, self.floor
         )
+        loss = masked_mean(values, mask)
         if self.unbiased:
             samples = batch.require('samples', self)
             if len(samples) < 2:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-import torch
 from mmengine.model import ModuleDict
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ...sampling import NormalNoise
 from ...utils.checks import at_least
+from ...utils.precision import log_mean
 from ...utils.windows import stitch
 from ..black_boxes.base import prior_of
 from ..data_preprocessor import InputNorm
@@ -79,16 +79,13 @@ class PeerSegmentor(StochasticSegmentor):
             in_windows: Whether to see large images in windows, if the model
                 is set to; where these overlap, it is the mean.
         """
-        net, channels = self.net['features'], inputs.shape[1]
+
+        def see(image: Tensor, own: Tensor | None) -> Tensor:
+            return self.net['features'](image, own).float()
+
         if not in_windows or self.window is None:
-            return net(inputs, prior).float()
-        both = inputs if prior is None else torch.cat((inputs, prior), dim=1)
-
-        def see(part: Tensor) -> Tensor:
-            own = None if prior is None else part[:, channels:]
-            return net(part[:, :channels], own).float()
-
-        return stitch(see, both, *self.window)
+            return see(inputs, prior)
+        return stitch(see, inputs, prior, *self.window)
 
     def mean_of_draws(self, state: Any, like: Tensor) -> Tensor:
         """Log of the mean probabilities (B, K, H, W) of fixed draws.
@@ -99,8 +96,5 @@ class PeerSegmentor(StochasticSegmentor):
         """
         shape = self.noise_shape((like.shape[-2], like.shape[-1]))
         z = NormalNoise()(['mean'], self.mean_samples, shape, 0, like.device)
-        total: Any = 0.0
-        for one in z.expand(-1, len(like), *shape).split(1):
-            total = total + self.sample(state, one)[0]
-        mean = total / self.mean_samples
-        return mean.clamp_min(torch.finfo(mean.dtype).tiny).log()
+        draws = z.expand(-1, len(like), *shape).split(1)
+        return log_mean(self.sample(state, one)[0] for one in draws)

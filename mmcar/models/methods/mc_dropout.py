@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ...sampling import NormalNoise
 from ...utils.checks import at_least
 from ...utils.errors import UserError
+from ...utils.precision import log_mean
 from ..black_boxes.base import prior_of
 from ..segmentors.car_segmentor import CARSegmentor
 
@@ -173,11 +174,8 @@ class MCDropout(CARSegmentor):
     def log_probs(self, state: DropoutState) -> Tensor:
         """Log of the mean probabilities (B, K, H, W) of fixed passes."""
         z = NormalNoise()(['mean'], self.mean_samples, SEED_SIZE, 0)
-        total: Any = 0.0
-        for one in z.expand(-1, len(state.image), -1).split(1):
-            total = total + self.passes(state, one)[0].exp()
-        mean = total / self.mean_samples
-        return mean.clamp_min(torch.finfo(mean.dtype).tiny).log()
+        seeds = z.expand(-1, len(state.image), -1).split(1)
+        return log_mean(self.passes(state, one)[0].exp() for one in seeds)
 
     def sample(self, state: DropoutState, z: Tensor) -> Tensor:
         """Draw class probabilities (s, B, K, H, W)."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from ...utils.precision import log_mean
 from ..segmentors.stochastic_segmentor import StochasticSegmentor
 
 
@@ -53,12 +54,9 @@ class MixtureSegmentor(StochasticSegmentor):
 
     def log_probs(self, state: Sequence[Part]) -> Tensor:
         """Log of the parts' mean probabilities (B, K, H, W)."""
-        total: Any = 0.0
-        for part in state:
-            log_probs = part.model.log_probs(part.state)
-            total = total + part.back(log_probs.exp())
-        mean = total / len(state)
-        return mean.clamp_min(torch.finfo(mean.dtype).tiny).log()
+        return log_mean(
+            part.back(part.model.log_probs(part.state).exp()) for part in state
+        )
 
     def sample(self, state: Sequence[Part], z: Tensor) -> Tensor:
         """Draw class probabilities (s, B, K, H, W)."""

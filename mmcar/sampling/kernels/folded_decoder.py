@@ -1,7 +1,9 @@
 """The decoder of a U-Net generator at test time, with fewer operations.
 
 Gains 1.4 times at 128x128 and 1.7 times at 256x512 over the plain decoder in
-the chunks that suit it best. Between the noise of one block and that of the
+the chunks that suit it best; one that resizes gains nothing and is not folded.
+
+Between the noise of one block and that of the
 next everything is linear: transposed convolution, convolution, sum with the
 skip connection, batch norm with fixed statistics. It folds into one
 transposed convolution per sample and one map per image, and the noise's scale
@@ -42,16 +44,13 @@ class FoldedBlock(NamedTuple):
 
     Attributes:
         weight: (C, C', 4, 4) of a transposed convolution with stride 2 and
-            padding 1, or (C', C', 3, 3) of a convolution behind a resize.
-        resize: Weight and bias of the 1x1 convolution before a resize; None
-            for a transposed convolution.
+            padding 1.
         scale: Of batch norm (C',).
         shift: What batch norm and the bias of a transposed convolution add
             (C', 3, 3): at the corners, edges and inner pixels of a map.
     """
 
     weight: Tensor
-    resize: tuple[Tensor, Tensor] | None
     scale: Tensor
     shift: Tensor
 
@@ -67,8 +66,7 @@ class FoldedBlock(NamedTuple):
         inner = self.shift[:, 1:2, 1:2]
         scale = self.scale.view(-1, 1, 1)
         out = torch.addcmul(inner, skip, scale).contiguous(memory_format=NHWC)
-        if self.resize is None:
-            _add_to_border(out, self.shift - inner)
+        _add_to_border(out, self.shift - inner)
         return out
 
     def run(
@@ -85,15 +83,8 @@ class FoldedBlock(NamedTuple):
         Returns:
             Features (1, C', h', w') before the nonlinearity.
         """
-        if self.resize is None:
-            weight = self.weight * scale.view(1, -1, 1, 1)
-            x = F.conv_transpose2d(x, weight, shift, stride=2, padding=1)
-        else:
-            size = skip.shape[-2:]
-            x = F.conv2d(x, *self.resize)
-            x = F.interpolate(x, size, mode='bilinear', align_corners=False)
-            weight = self.weight * scale.view(-1, 1, 1, 1)
-            x = F.conv2d(x, weight, shift, padding=1)
+        weight = self.weight * scale.view(1, -1, 1, 1)
+        x = F.conv_transpose2d(x, weight, shift, stride=2, padding=1)
         return x.addcmul_(skip, scale.view(1, -1, 1, 1))
 
 
@@ -118,16 +109,11 @@ def fold(block: Any) -> FoldedBlock:
     assert affine is not None  # asked before
     scale, shift = affine
     weight = block.conv.weight.double() * scale.view(-1, 1, 1, 1)
-    shift = shift.view(-1, 1, 1).expand(-1, 3, 3)
-    resize = None
-    if block.resize:
-        resize = block.up.weight, block.up.bias
-    else:
-        bias = block.up.bias.double().view(-1, 1, 1).expand(-1, 3, 3)
-        shift = (shift + F.conv2d(bias[None], weight, padding=1)[0]).float()
-        weight = seen_through(block.up.weight.double(), weight)
-    weight = weight.float().contiguous(memory_format=NHWC)
-    return FoldedBlock(weight, resize, scale, shift)
+    bias = block.up.bias.double().view(1, -1, 1, 1).expand(-1, -1, 3, 3)
+    shift = shift.view(-1, 1, 1) + F.conv2d(bias, weight, padding=1)[0]
+    weight = seen_through(block.up.weight.double(), weight).float()
+    weight = weight.contiguous(memory_format=NHWC)
+    return FoldedBlock(weight, scale, shift.float())
 
 
 def _affine(norm: Any, channels: int) -> tuple[Tensor, Tensor] | None:
@@ -188,7 +174,7 @@ class FoldedDecoder:
             return None
         rest = blocks[1:]
         steps = zip([base, *skips], rest, skips, strict=False)
-        if not all(b.resize or b.doubles(x, skip) for x, b, skip in steps):
+        if not all(block.doubles(x, skip) for x, block, skip in steps):
             return None
         folded = zip(self._fold(rest), skips, strict=True)
         return FoldedFeatures(

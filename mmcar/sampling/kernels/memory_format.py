@@ -1,7 +1,8 @@
 """The order of numbers in memory that convolutions are fastest with.
 
-On CPUs that is channels last: steps of training take 0.7 to 0.8 of the time.
-Other devices keep what the user chose: nothing was measured there.
+On CPUs that is channels last: it gains 1.46 times in a step of the recipe's G
+at 64x64, 1.04 to 1.06 times in steps of the paper's networks. Other devices
+keep what the user chose: nothing was measured there.
 """
 
 import torch

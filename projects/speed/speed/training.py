@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from mmcar.models import ConvCalibration, DCGANDiscriminator, RefinementUNet
 from mmcar.models.generators import base
-from mmcar.models.losses.calibration import calibration_loss
+from mmcar.models.losses.calibration import pixel_divergence
 from mmcar.sampling.kernels import memory_format
 
 from .sampling import inputs
@@ -80,7 +80,7 @@ def generator_step(
 
     def update(drawn: Tensor) -> None:
         logits = judge(image, drawn.flatten(0, 1))
-        loss = calibration_loss(drawn.mean(0), log_probs.exp())
+        loss = pixel_divergence(drawn.mean(0), log_probs.exp()).mean()
         loss = 5 * loss + 10 * torch.nn.functional.softplus(-logits).mean()
         optimizer.zero_grad()
         loss.backward()

@@ -1,9 +1,5 @@
-import pytest
 import torch
 from mmseg.registry import MODELS
-from mmseg.structures import SegDataSample
-
-from mmcar.utils.errors import UserError
 
 
 def sample(kind, number):
@@ -34,23 +30,3 @@ def test_independent_pixels_are_a_function_of_the_noise():
     _, again = sample('IndependentPixelSampler', 3)
     assert torch.equal(once, again)
     assert not torch.equal(once[0], once[1])
-
-
-def test_flipped_decision_moves_the_decided_class_to_its_twin():
-    net = MODELS.build(
-        dict(type='FlippedDecision', num_classes=3, black_box_classes=2)
-    )
-    black_box = torch.tensor([[0.7, 0.3], [0.3, 0.7]]).T.view(1, 2, 1, 2)
-    image, black_box = torch.zeros(2, 3, 1, 2), black_box.expand(2, 2, 1, 2)
-    samples = [
-        SegDataSample(metainfo=dict(class_flips=((0, 2, probability),)))
-        for probability in (0.25, 0.5)
-    ]
-    probs = net(image, black_box, samples).softmax(1)[:, :, 0]
-    expected = torch.tensor([[0.75, 0.0], [0.0, 1.0], [0.25, 0.0]])
-    torch.testing.assert_close(probs[0], expected)
-    expected = torch.tensor([[0.5, 0.0], [0.0, 1.0], [0.5, 0.0]])
-    torch.testing.assert_close(probs[1], expected)
-    for without in (None, [SegDataSample(), SegDataSample()]):
-        with pytest.raises(UserError, match='class_flips'):
-            net(image, black_box, without)

@@ -8,8 +8,8 @@ import torch
 from mmseg.registry import MODELS
 
 from mmcar.models.losses import AdversarialLoss, CalibrationLoss, SampleBatch
-from mmcar.models.losses.base import keep_from_zero
-from mmcar.models.losses.calibration import DIVERGENCES, calibration_loss
+from mmcar.models.losses.base import keep_from_zero, masked_mean
+from mmcar.models.losses.calibration import DIVERGENCES, pixel_divergence
 
 EPS = 1e-3
 
@@ -59,6 +59,10 @@ def make_batch(num_samples=5, classes=3, ignored=True):
         samples=samples,
         fake_logits=torch.randn(num_samples, 2, dtype=torch.float64),
     )
+
+
+def calibration_loss(mean, target, divergence, mask=None, eps=1e-3):
+    return masked_mean(pixel_divergence(mean, target, divergence, eps), mask)
 
 
 @pytest.mark.parametrize('divergence', DIVERGENCES)

@@ -46,20 +46,17 @@ def _both(generator, inputs, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ('cls', 'upsample', 'norm_cfg', 'film', 'size'),
+    ('cls', 'norm_cfg', 'film', 'size'),
     [  # every pair of settings
-        (RefinementUNet, 'deconv', None, 'affine', (16, 24)),
-        (RefinementUNet, 'resize', {'type': 'BN'}, 'residual', (8, 8)),
-        (LatentUNet, 'deconv', {'type': 'BN'}, 'affine', (8, 8)),
-        (LatentUNet, 'resize', None, 'residual', (16, 24)),
-        (RefinementUNet, 'deconv', {'type': 'BN'}, 'residual', (16, 24)),
-        (LatentUNet, 'resize', None, 'affine', (8, 8)),
+        (RefinementUNet, None, 'affine', (16, 24)),
+        (RefinementUNet, {'type': 'BN'}, 'residual', (8, 8)),
+        (LatentUNet, {'type': 'BN'}, 'affine', (16, 24)),
+        (LatentUNet, None, 'residual', (8, 8)),
+        (RefinementUNet, {'type': 'BN'}, 'affine', (8, 8)),
     ],
 )
-def test_folded_is_plain(cls, upsample, norm_cfg, film, size, monkeypatch):
-    generator = _generator(
-        cls, upsample=upsample, norm_cfg=norm_cfg, film=film, gumbel={}
-    )
+def test_folded_is_plain(cls, norm_cfg, film, size, monkeypatch):
+    generator = _generator(cls, norm_cfg=norm_cfg, film=film, gumbel={})
     folded, plain = _both(generator, _inputs(generator, size), monkeypatch)
     torch.testing.assert_close(folded, plain, rtol=1e-4, atol=1e-4)
 
@@ -88,9 +85,10 @@ def test_new_weights_and_statistics_are_noticed(monkeypatch):
     [
         (lambda g: g.train(), (16, 16), {}),
         (lambda g: g, (17, 16), {}),
+        (lambda g: g, (16, 16), {'upsample': 'resize'}),
         (lambda g: g, (16, 16), {'norm_cfg': {'type': 'GN', 'num_groups': 2}}),
     ],
-    ids=['training', 'odd size', 'group norm'],
+    ids=['training', 'odd size', 'resize', 'group norm'],
 )
 def test_what_does_not_fold(change, size, kwargs, monkeypatch):
     monkeypatch.setattr(folded_decoder, 'MIN_FEATURES', 0)

@@ -7,11 +7,18 @@ import time
 import pytest
 
 from mmcar.utils.errors import UserError
-from mmcar.utils.processes import default_jobs, process_map
 
-PARENT = """
+from ..project import ROOT
+from ..scripts import load_script
+
+processes = load_script('dataset_converters/processes.py')
+default_jobs, process_map = processes.default_jobs, processes.process_map
+PARENT = f"""
+import sys
 import time
-from mmcar.utils.processes import process_map
+
+sys.path.insert(0, {str(ROOT / 'tools/dataset_converters')!r})
+from processes import process_map
 
 def wait(_):
     print('waits', flush=True)

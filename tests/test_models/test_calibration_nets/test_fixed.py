@@ -1,8 +1,13 @@
+import math
+
 import pytest
 import torch
 from mmengine.structures import PixelData
 from mmseg.registry import MODELS
 from mmseg.structures import SegDataSample
+
+from mmcar.utils.errors import UserError
+from tests.toys import toy_batch, toy_config, toy_model, toy_optims
 
 IGNORE = 255
 
@@ -81,3 +86,38 @@ def test_refuses():
         _build(1)
     with pytest.raises(ValueError, match='needs data samples'):
         _build()(torch.zeros(1, 3, 2, 2), None, None)
+
+
+def test_g_learns_without_f():
+    head = toy_config()['decode_head']
+    head['calibration'] = dict(type='UniformCalibration')
+    head['generator']['type'] = 'LatentUNet'
+    model = toy_model(decode_head=head, loss_samples=dict(type='ELBOLoss'))
+    assert set(model.networks()) == {'generator', 'discriminator'}
+    log = model.train_step(toy_batch(), toy_optims(model))
+    assert math.isfinite(log['loss_elbo'])
+    image = torch.randn(2, 3, 16, 16)
+    probs = model.decode_head.calibrate(image).exp()
+    assert torch.allclose(probs, torch.full((2, 2, 16, 16), 0.5))
+    (sample, _) = model.eval().test_step(toy_batch())
+    assert sample.pred_samples.data.shape == (5, 16, 16)
+
+
+def test_flipped_decision_moves_the_decided_class_to_its_twin():
+    net = MODELS.build(
+        dict(type='FlippedDecision', num_classes=3, black_box_classes=2)
+    )
+    black_box = torch.tensor([[0.7, 0.3], [0.3, 0.7]]).T.view(1, 2, 1, 2)
+    image, black_box = torch.zeros(2, 3, 1, 2), black_box.expand(2, 2, 1, 2)
+    samples = [
+        SegDataSample(metainfo=dict(class_flips=((0, 2, probability),)))
+        for probability in (0.25, 0.5)
+    ]
+    probs = net(image, black_box, samples).softmax(1)[:, :, 0]
+    expected = torch.tensor([[0.75, 0.0], [0.0, 1.0], [0.25, 0.0]])
+    torch.testing.assert_close(probs[0], expected)
+    expected = torch.tensor([[0.5, 0.0], [0.0, 1.0], [0.5, 0.0]])
+    torch.testing.assert_close(probs[1], expected)
+    for without in (None, [SegDataSample(), SegDataSample()]):
+        with pytest.raises(UserError, match='class_flips'):
+            net(image, black_box, without)
