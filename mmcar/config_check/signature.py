@@ -214,6 +214,16 @@ def declared_type(part: Part) -> Found:
         by_phase = (part.section, value) == ('param_scheduler', 'phase')
         if not by_phase and not fits(value, expected, ours):
             simple = {*(typing.get_args(expected) or (expected,))} <= SIMPLE
-            sure = ours or (isinstance(value, str) and simple)
+            # Some make numbers of texts themselves: norm_type='inf'.
+            text_only = isinstance(value, str) and not _is_number(value)
+            sure = ours or (text_only and simple)
             text = misfit(str(key), value, expected, ours)
             yield part.child(key), text, sure
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
