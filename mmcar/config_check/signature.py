@@ -47,6 +47,8 @@ TAKEN_OUT = {
 #: Keys that hold parts, or lists of them.
 PARTS = ('pipeline', 'dataset', 'sampler', 'vis_backends', 'optimizer')
 NUMBER, WORD = float | None | Sequence | Mapping, str | float | None
+SINGLE = ('dataset', 'sampler', 'optimizer')
+TYPES = {'cudnn_benchmark': bool, 'dist_cfg': dict, 'mp_cfg': dict}
 #: What the type of a default says about an argument without a hint.
 LIKE = {bool: bool, int: NUMBER, float: NUMBER, str: WORD}
 SIMPLE = {bool, int, float, type(None)}
@@ -128,7 +130,7 @@ def _known(part: Part) -> Arguments | None:
             found = registries.OPTIM_WRAPPER_CONSTRUCTORS.get(name)
             if found is not DefaultOptimWrapperConstructor:
                 return None
-        hints = dict.fromkeys(names, Any)
+        hints = {name: TYPES.get(name, Any) for name in names}
         if not part.path:
             hints |= arguments_of(Runner).hints
         return Arguments(hints, {}, '...' in names)
@@ -192,7 +194,8 @@ def unregistered_type(part: Part) -> Found:
 def no_part(part: Part) -> Found:
     """A text, number or list where a dict with a type is expected."""
     for key, value in part.cfg.items():
-        values = value if isinstance(value, (list, tuple)) else [value]
+        several = isinstance(value, (list, tuple)) and key not in SINGLE
+        values = value if several else [value]
         parts = key in PARTS and part.is_built_here and part.package in HOME
         top = key in SECTIONS if not part.path else part.path == HOOKS[0]
         for entry in values if parts or top else ():
