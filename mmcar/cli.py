@@ -20,6 +20,7 @@ from mmengine.runner import Runner
 from mmengine.utils import import_modules_from_strings
 
 from .apis import training
+from .config_check import ConfigError
 from .engine import unwrap_model
 from .utils.console import calm
 from .utils.errors import UserError, sentence_of, words_of
@@ -201,7 +202,8 @@ def read_config(path: str, options: dict | None = None) -> Config:
             f'{path} cannot be read as a config: {describe(error)}'
         ) from error
     try:
-        import_modules_from_strings(**cfg.get('custom_imports', {}))
+        if imports := cfg.get('custom_imports'):
+            import_modules_from_strings(**imports)
     except Exception as error:
         raise UserError(
             f'{path}: custom_imports: {describe(error)}'
@@ -249,6 +251,9 @@ def naming_config(config_path: str) -> Iterator[None]:
     """Name the config's file in errors that name its keys."""
     try:
         yield
+    except ConfigError as error:
+        error.args = (f'{config_path}: {error}',)
+        raise
     except UserError as error:
         raise UserError(f'{config_path}: {words_of(error)}') from error
 

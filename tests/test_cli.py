@@ -25,7 +25,7 @@ class TestRunTool:
     @pytest.mark.parametrize(
         'error',
         [
-            UserError('it is wrong'),
+            UserError('it is\n  wrong'),
             MissingFileError('it is wrong'),
             MissingPackageError('it is wrong'),
             NonFiniteLossError('it is wrong'),

@@ -24,7 +24,6 @@ STAGES = {
     'build_optim_wrapper': 'optim_wrapper',
     'build_param_scheduler': 'param_scheduler',
     'register_hooks': 'default_hooks',
-    'scale_lr': 'auto_scale_lr',
     'load_or_resume': 'load_from',
 }
 
@@ -119,11 +118,13 @@ class Trace:
 
     def _find(self, cfg: Any) -> str | None:
         """The path of what is built: below the part at work, if it can be."""
-        found = [part for part in self.parts if _is_of(part, cfg)]
-        found.sort(key=lambda part: -len(part.cfg))
         above = self.stack[-1] if self.stack else ''
-        within = [p.path for p in found if p.path.startswith(above)]
-        return next(iter([*within, *(part.path for part in found)]), None)
+        found = [part for part in self.parts if _is_of(part, cfg)]
+        # Data sets are built without their pipelines to list images.
+        found = found or [p for p in self.parts if _is_of(p, cfg, list)]
+        found.sort(key=lambda part: -len(part.cfg))
+        found.sort(key=lambda part: not part.path.startswith(above))
+        return found[0].path if found else None
 
     def path_of(self, built: Any, default: str = '') -> str:
         """The path of the part from which something was built."""
@@ -158,10 +159,15 @@ def _registries() -> Iterator[Registry]:
             yield from (root, *root.children.values())
 
 
-def _is_of(part: Part, built: Any) -> bool:
+def _is_of(part: Part, built: Any, but: type | tuple = ()) -> bool:
     """Whether something is built from a part of the config.
 
     It may have got more keys on its way, and numbers for words.
+
+    Args:
+        part: The part.
+        built: The dict that something is built from.
+        but: Values of this type are not compared.
     """
     own = part.cfg
     if not (own and isinstance(built, Mapping)):
@@ -169,5 +175,5 @@ def _is_of(part: Part, built: Any) -> bool:
     return own.get('type') == built.get('type') and all(
         key in built and (value == 'phase' or built[key] == value)
         for key, value in own.items()
-        if key != '_scope_'
+        if key != '_scope_' and not isinstance(value, but)
     )

@@ -258,22 +258,26 @@ def no_epochs(cfg: Config, parts: list[Part]) -> Found:
             yield part.child('by_epoch'), 'is True, here or by default.'
 
 
-@warning
+@error
 def idle_schedule(cfg: Config, parts: list[Part]) -> Found:
-    """A scheduler without end, or one that goes on long after the training."""
+    """A scheduler that counts from a phase in a training without phases.
+
+    A warning if it has no end, or goes on long after the training.
+    """
     phases = _value(cfg, 'train_cfg.phases') or ()
     total = sum(phase.get('iters', 0) for phase in phases)
     total = total or _value(cfg, 'train_cfg.max_iters') or math.inf
     for part in _in(parts, 'param_scheduler'):
         times = {key: part.cfg.get(key) for key in ('begin', 'end')}
+        if 'phase' in times.values() and not phases:
+            yield part.path, 'train_cfg has no phases to count from.'
         if part.is_a(*SPANNING) and not {'end', 'T_max'} & part.cfg.keys():
-            yield part.child('end'), 'is missing: it never gets anywhere.'
+            yield part.child('end'), 'is missing: nothing changes.', False
         times['milestones'] = (part.cfg.get('milestones') or [0])[0]
         for key, value in times.items():
-            if isinstance(value, int) and value >= total * (
-                1 + (key == 'end')
-            ):
-                yield part.child(key), f'the training has {total} iterations.'
+            most = total * (1 + (key == 'end'))
+            if isinstance(value, int) and value >= most:
+                yield part.child(key), f'the training ends at {total}.', False
 
 
 @warning

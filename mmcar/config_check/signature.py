@@ -47,9 +47,12 @@ TAKEN_OUT = {
 #: Keys that hold parts, or lists of them.
 PARTS = ('pipeline', 'dataset', 'sampler', 'vis_backends', 'optimizer')
 NUMBER, WORD = float | None | Sequence | Mapping, str | float | None
+SINGLE = ('dataset', 'sampler', 'optimizer')
+TYPES = {'cudnn_benchmark': bool, 'dist_cfg': dict, 'mp_cfg': dict}
 #: What the type of a default says about an argument without a hint.
 LIKE = {bool: bool, int: NUMBER, float: NUMBER, str: WORD}
 SIMPLE = {bool, int, float, type(None)}
+SHOWN = 12  # names
 CLOSE, FAIRLY_CLOSE = 0.85, 0.7  # of names, from 0 to 1
 
 
@@ -128,7 +131,7 @@ def _known(part: Part) -> Arguments | None:
             found = registries.OPTIM_WRAPPER_CONSTRUCTORS.get(name)
             if found is not DefaultOptimWrapperConstructor:
                 return None
-        hints = dict.fromkeys(names, Any)
+        hints = {name: TYPES.get(name, Any) for name in names}
         if not part.path:
             hints |= arguments_of(Runner).hints
         return Arguments(hints, {}, '...' in names)
@@ -161,10 +164,11 @@ def unknown_key(part: Part) -> Found:
 
 
 def hint(name: str, known: Collection[str]) -> str:
-    """The nearest name, or all of them."""
-    longer = [k for k in known if k.startswith(name.lower())]
+    """The nearest of some names, or the first of them."""
+    longer = [k for k in known if k.startswith(name)]
     near = longer[0] if longer else nearest(name, known, FAIRLY_CLOSE)
-    return f'; did you mean {near!r}?' if near else f': {", ".join(known)}.'
+    some = ', '.join(sorted(known)[:SHOWN])
+    return f'; did you mean {near!r}?' if near else f'; there are {some}, ...'
 
 
 @error
@@ -179,20 +183,17 @@ def unregistered_type(part: Part) -> Found:
             *registry.module_dict,
             *(registry.parent or registry).module_dict,
         }
-        near = nearest(str(name), known, FAIRLY_CLOSE)
-        what = f'did you mean {near!r}?' if near else f'not a {registry.name}.'
+        text = f'{name!r} is not registered{hint(str(name), known)}'
         advice = 'Name the module of your own classes in custom_imports.'
-        yield (
-            part.child('type'),
-            f'{name!r} is not registered: {what} {advice}',
-        )
+        yield part.child('type'), f'{text} {advice}'
 
 
 @error
 def no_part(part: Part) -> Found:
     """A text, number or list where a dict with a type is expected."""
     for key, value in part.cfg.items():
-        values = value if isinstance(value, (list, tuple)) else [value]
+        several = isinstance(value, (list, tuple)) and key not in SINGLE
+        values = value if several else [value]
         parts = key in PARTS and part.is_built_here and part.package in HOME
         top = key in SECTIONS if not part.path else part.path == HOOKS[0]
         for entry in values if parts or top else ():

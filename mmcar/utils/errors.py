@@ -49,7 +49,9 @@ def sentence_of(error: BaseException) -> str | None:
         The words; None for a bug, whose traceback is worth more.
     """
     if isinstance(error, UserError):
-        return words_of(error) or repr(error)
+        text = words_of(error) or repr(error)
+        # Findings about a config have a line each.
+        return text if hasattr(error, 'findings') else ' '.join(text.split())
     if isinstance(error, torch.cuda.OutOfMemoryError):
         return (
             'the GPU has too little memory: lower train_dataloader.batch_size '

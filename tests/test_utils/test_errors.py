@@ -27,9 +27,9 @@ def raised_by_a_worker(error: Exception) -> Exception:
 
 
 @pytest.mark.parametrize('kind', [UserError, MissingFileError])
-def test_a_mistake_found_by_a_worker_keeps_its_own_words(kind):
+def test_a_mistake_found_by_a_worker_is_one_sentence(kind):
     error = raised_by_a_worker(kind('a.png: there is\nno such image'))
-    assert sentence_of(error) == 'a.png: there is\nno such image'
+    assert sentence_of(error) == 'a.png: there is no such image'
 
 
 def test_a_bug_in_a_worker_keeps_its_traceback():

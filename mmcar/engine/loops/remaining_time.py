@@ -35,7 +35,7 @@ class RemainingTime:
             self.kind(i) for i in range(start, schedule.max_iters)
         )
         self.measured: dict[Kind, deque[float]] = {}
-        self.rehearsed: dict[int, float] = {}
+        self.tried: dict[int, float] = {}
 
     def kind(self, iteration: int) -> Kind:
         """What kind of iteration it is."""
@@ -49,7 +49,7 @@ class RemainingTime:
             phase: Its index.
             seconds: On any batch, as long as it is the same for all phases.
         """
-        self.rehearsed[phase] = seconds
+        self.tried[phase] = seconds
 
     def measure(self, iteration: int, seconds: float) -> None:
         """Note how long an iteration took, that is now over."""
@@ -84,7 +84,7 @@ class RemainingTime:
         if kind.phase in known:
             return known[kind.phase]
         nearest = max(known)
-        if {nearest, kind.phase} <= self.rehearsed.keys():
-            ratio = self.rehearsed[kind.phase] / self.rehearsed[nearest]
+        if {nearest, kind.phase} <= self.tried.keys():
+            ratio = self.tried[kind.phase] / self.tried[nearest]
             return known[nearest] * ratio
         return known[nearest]
