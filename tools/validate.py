@@ -8,7 +8,16 @@ import sys
 
 from mmcar import cli
 from mmcar.apis.training import dry_run
-from mmcar.config_check import page
+from mmcar.config_check import RULES
+
+PAGE = """# Rules
+
+Written by `python tools/validate.py --rules`. What else is raised while parts
+are built or tried is an error named `build` or `preflight`.
+
+| rule | level | what it finds |
+|---|---|---|
+"""
 
 
 def parse_args() -> argparse.Namespace:
@@ -22,6 +31,16 @@ def parse_args() -> argparse.Namespace:
         help='print the page of rules and stop',
     )
     return parser.parse_args()
+
+
+def page() -> str:
+    """The page of rules, for the docs: what their docstrings say."""
+    rows = [
+        f'| `{rule.name}` | {"error" if rule.sure else "warning"} '
+        f'| {" ".join(rule.check.__doc__.split())} |'
+        for rule in RULES
+    ]
+    return PAGE + '\n'.join(rows).replace('``', '`')
 
 
 def main() -> None:

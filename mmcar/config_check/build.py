@@ -24,7 +24,6 @@ STAGES = {
     'build_optim_wrapper': 'optim_wrapper',
     'build_param_scheduler': 'param_scheduler',
     'register_hooks': 'default_hooks',
-    'scale_lr': 'auto_scale_lr',
     'load_or_resume': 'load_from',
 }
 

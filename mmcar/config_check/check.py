@@ -8,15 +8,6 @@ from . import rules, signature
 from .findings import RULES, Finding
 from .walk import walk
 
-PAGE = """# Rules
-
-Written by `python tools/validate.py --rules`. What else is raised while parts
-are built or tried is an error named `build` or `preflight`.
-
-| rule | level | what it finds |
-|---|---|---|
-"""
-
 
 def check_config(cfg: Config) -> list[Finding]:
     """All that is wrong with a config, or looks so; nothing is built.
@@ -41,8 +32,3 @@ def check_config(cfg: Config) -> list[Finding]:
                     text = f'a rule cannot read it: {words_of(error)}'
                     found.append(Finding('config', text, 'build', False))
     return sorted(found, key=lambda finding: not finding.sure)
-
-
-def page() -> str:
-    """The page of rules, for the docs."""
-    return PAGE + '\n'.join(map(str, RULES))

@@ -73,12 +73,6 @@ class Rule:
             for path, text, *sure in self.check(*args)
         ]
 
-    def __str__(self) -> str:
-        level = 'error' if self.sure else 'warning'
-        words = ' '.join((self.check.__doc__ or '').split())
-        words = words.replace('``', '`')
-        return f'| `{self.name}` | {level} | {words} |'
-
 
 def error(check: Callable[..., Found], sure: bool = True) -> Rule:
     """Register a rule about what is surely wrong."""

@@ -52,6 +52,7 @@ TYPES = {'cudnn_benchmark': bool, 'dist_cfg': dict, 'mp_cfg': dict}
 #: What the type of a default says about an argument without a hint.
 LIKE = {bool: bool, int: NUMBER, float: NUMBER, str: WORD}
 SIMPLE = {bool, int, float, type(None)}
+SHOWN = 12  # names
 CLOSE, FAIRLY_CLOSE = 0.85, 0.7  # of names, from 0 to 1
 
 
@@ -163,10 +164,11 @@ def unknown_key(part: Part) -> Found:
 
 
 def hint(name: str, known: Collection[str]) -> str:
-    """The nearest name, or all of them."""
-    longer = [k for k in known if k.startswith(name.lower())]
+    """The nearest of some names, or the first of them."""
+    longer = [k for k in known if k.startswith(name)]
     near = longer[0] if longer else nearest(name, known, FAIRLY_CLOSE)
-    return f'; did you mean {near!r}?' if near else f': {", ".join(known)}.'
+    some = ', '.join(sorted(known)[:SHOWN])
+    return f'; did you mean {near!r}?' if near else f'; there are {some}, ...'
 
 
 @error
@@ -181,13 +183,9 @@ def unregistered_type(part: Part) -> Found:
             *registry.module_dict,
             *(registry.parent or registry).module_dict,
         }
-        near = nearest(str(name), known, FAIRLY_CLOSE)
-        what = f'did you mean {near!r}?' if near else f'not a {registry.name}.'
+        text = f'{name!r} is not registered{hint(str(name), known)}'
         advice = 'Name the module of your own classes in custom_imports.'
-        yield (
-            part.child('type'),
-            f'{name!r} is not registered: {what} {advice}',
-        )
+        yield part.child('type'), f'{text} {advice}'
 
 
 @error

@@ -508,7 +508,7 @@ build             $D =
   LoadMultiAnnotations(draw=True), PackStochasticInputs()]))
 build             $D = ConcatDataset(datasets='both')
 unknown-key       train_cfg.type = 'IterBasedTrainLoop' -> train_cfg
--                 train_cfg = IterBasedTrainLoop(max_iters=4)
+idle-schedule     train_cfg = IterBasedTrainLoop(max_iters=4)
 declared-type     train_cfg.val_begin = 'never'
 declared-type     train_cfg.dynamic_intervals = [4]
 build             train_cfg.max_discriminator_accuracy = 80
@@ -539,7 +539,7 @@ unknown-key       param_scheduler[0].type = 'PolyLR' -> milestones
 idle-schedule     param_scheduler = [CosineAnnealingLR(by_epoch=False)]
 build             param_scheduler = dict(generatr=[ConstantLR()])
 build             param_scheduler = [LinearLR(start_factor=0)]
--                 optim_wrapper.generator.optimizer = [Adam()]
+no-part           optim_wrapper.generator.optimizer = [Adam()]
 build             optim_wrapper.generator.optimizer.lr = '1e-3'
 build             optim_wrapper.generator.optimizer.lr = None
 build             optim_wrapper.generator.optimizer.betas = '0.9,0.999'
@@ -562,7 +562,7 @@ no-part           visualizer.vis_backends = 'LocalVisBackend'
 declared-type     visualizer.alpha = 'opaque'
 declared-type     visualizer.name = True
 build             env_cfg.mp_cfg = 'fork'
--                 env_cfg.cudnn_benchmark = 'yes'
+declared-type     env_cfg.cudnn_benchmark = 'yes'
 build             env_cfg.mp_cfg = dict(opencv_threads=0)
 -                 env_cfg.dist_cfg = dict(backend='ncll')
 build             env_cfg = []
@@ -574,9 +574,9 @@ build             load_from =
 declared-type     resume = 'work_dirs/x/iter_5.pth'
 build             randomness.seed = -1
 build             randomness.seed = 1.5
--                 randomness.deterministic = 'yes'
--                 log_processor.window_size = 'ten'
--                 log_processor.custom_cfg = dict(data_src='loss')
+declared-type     randomness.deterministic = 'yes'
+declared-type     log_processor.window_size = 'ten'
+declared-type     log_processor.custom_cfg = dict(data_src='loss')
 unknown-scope     default_scope = 'mmsegmentation'
 unknown-scope     default_scope = 3
 -                 sync_bn = 'yes'
@@ -617,7 +617,7 @@ build             train_dataloader.prefetch_factor = 2
 declared-type     train_dataloader.pin_memory = 'yes'
 unknown-key       train_dataloader.sampler.batch_size = 2
 unregistered-type train_dataloader.sampler = WeightedRandomSampler()
--                 $D.metainfo.classes = dict(background=0, cell=1)
+different-meaning $D.metainfo.classes = dict(background=0, cell=1)
 -                 $D.metainfo.palette = [[0, 0, 0], [300, 0, 0]]
 build             $D.metainfo.class_flips = [[0, 1]] -> flip
 unlabelled-id     $D.ignore_index = -1
@@ -654,7 +654,7 @@ unlabelled-id     test_evaluator = IoUMetric(iou_metrics=['mIoU'],
 build             env_cfg.mp_cfg = dict(opencv_num_threads='0')
 build             env_cfg.resource_limit = 'max'
 build             randomness.seed = '42'
--                 randomness.diff_rank_seed = 'yes'
+declared-type     randomness.diff_rank_seed = 'yes'
 read              custom_imports = {'import': ['mmcar']}
 build             load_from = 5
 unknown-scope     default_scope = 'mmdet'
@@ -731,7 +731,7 @@ wrong-step        $V = [LoadCheckedImage(), LoadMultiAnnotations(draw=False),
 build             $D.indices = 0
 unknown-key       $D.filter_cfg = dict(filter_empty_gt=True)
 declared-type     $D.serialize_data = 'yes'
--                 train_cfg = EpochBasedTrainLoop(max_epochs=10,
+idle-schedule     train_cfg = EpochBasedTrainLoop(max_epochs=10,
   val_interval=1)
 unknown-key       train_cfg.train_cfg = dict(max_iters=8)
 build             $S[0].iters = DROP; $S[0].iterations = 4
@@ -783,7 +783,7 @@ read              custom_imports = ['mmcar']
 read              custom_imports = dict(imports=['mmcar'],
   allow_failed_import=True)
 build             env_cfg.mp_cfg = dict(mp_start_metod='fork')
--                 env_cfg.dist_cfg = 'nccl'
+declared-type     env_cfg.dist_cfg = 'nccl'
 unregistered-type visualizer.type = 'SegLocalVisualiser'
 unknown-key       visualizer.vis_backends =
   [TensorboardVisBackend(save_dirr='x')]
@@ -819,7 +819,7 @@ declared-type     param_scheduler[0].milestones = [None]
 old-key           data = dict(samples_per_gpu=4, workers_per_gpu=2)
 build             custom_hooks = [NetworkEMAHook(network='generator',
   momentum=0.999)]
--                 train_cfg = EpochBasedTrainLoop(max_epochs=9)
+idle-schedule     train_cfg = EpochBasedTrainLoop(max_epochs=9)
 preflight         $P[2] = RandomFlip(prob=0.5)
 best-score        train_cfg.val_begin = 10000; $C.save_best = 'GED_3'; $C.rule
   = 'less'
@@ -881,7 +881,7 @@ scored-in-part    val_dataloader.batch_size = 3; val_dataloader.drop_last =
   True
 incomplete-loop   val_evaluator = None
 preflight         val_evaluator = [FlipMetric()]
--                 train_cfg = IterBasedTrainLoop(max_iters=8, val_interval=4)
+idle-schedule     train_cfg = IterBasedTrainLoop(max_iters=8, val_interval=4)
 build             $S[1].train = ['generater', 'discriminator']
 build             $S[1].copy = dict(generator='calibration')
 -                 optim_wrapper = OptimWrapper(optimizer=SGD(lr=0.01))
