@@ -27,12 +27,12 @@ LOOKERS = {'finite.py'}
 # vector seeds a generator or chooses a model, regions are found by OpenCV,
 # what floods decides whether to draw again.
 COPIES = {
-    'matching.py',
+    'soft_iou.py',
     'baselines.py',
     'likelihood.py',
     'mc_dropout.py',
     'mixture.py',
-    'redrawing.py',
+    'stochastic_segmentor.py',
     'region_sampler.py',
 }
 LOOKS = {'__bool__', 'item', 'tolist', '__int__', '__float__', '__index__'}

@@ -12,7 +12,7 @@ from packaging.version import Version
 from ..utils.errors import UserError
 
 
-class MissingPackageError(UserError, ImportError):
+class MissingPackageError(ImportError, UserError):
     """A package that is missing or of a version that does not work."""
 
 
