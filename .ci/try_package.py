@@ -68,7 +68,7 @@ def build(folder: Path) -> Path:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     stray = [n for n in names if not n.startswith(('mmcar/', 'mmcar-'))]
-    assets = ROOT / 'mmcar' / 'visualization' / 'report' / 'assets'
+    assets = ROOT / 'mmcar' / 'report' / 'page' / 'assets'
     for file in assets.iterdir():
         if str(file.relative_to(ROOT)) not in names:
             sys.exit(f'The wheel lacks {file.name} of the report')
