@@ -153,7 +153,8 @@ class StochasticInferencer:
             are done all the same.
         """
         at_least(1, batch_size=batch_size)
-        draw = self._drawing(num_samples, seed)
+        if num_samples is not None:
+            at_least(1, num_samples=num_samples)
         waiting: dict[tuple[int, ...], list[LoadedImage]] = {}
         for image in images:
             try:
@@ -168,36 +169,27 @@ class StochasticInferencer:
                     continue
                 batch = max(waiting.values(), key=len)
             del waiting[input_shape(batch[0])]
-            yield from self._predict(batch, draw, threshold)
+            yield from self._predict(batch, num_samples, seed, threshold)
         for batch in waiting.values():
-            yield from self._predict(batch, draw, threshold)
-
-    def _drawing(self, num_samples: int | None, seed: int | None) -> dict:
-        """What of the model's ``test_cfg`` a call changes."""
-        if num_samples is not None:
-            at_least(1, num_samples=num_samples)
-        given = dict(num_samples=num_samples, seed=seed)
-        changed = {k: v for k, v in given.items() if v is not None}
-        return {**self.model.test_cfg, **changed}
+            yield from self._predict(batch, num_samples, seed, threshold)
 
     @torch.no_grad()
     def _predict(
-        self, batch: Sequence[LoadedImage], draw: dict, threshold: float | None
+        self,
+        batch: Sequence[LoadedImage],
+        num_samples: int | None,
+        seed: int | None,
+        threshold: float | None,
     ) -> Iterator[InferenceResult]:
         data = dict(
             inputs=[image.packed['inputs'] for image in batch],
             data_samples=[image.packed['data_samples'] for image in batch],
         )
-        usual, self.model.test_cfg = self.model.test_cfg, draw
-        try:
-            samples = self.model.test_step(data)
-            independent = self.model.draws_independently
-        finally:
-            self.model.test_cfg = usual
+        samples = self.model.test_step(data, num_samples, seed)
         meta = self.model.dataset_meta
         for image, sample in zip(batch, samples, strict=True):
             result = InferenceResult.of(image, sample, meta, threshold)
-            yield replace(result, independent=independent)
+            yield replace(result, independent=self.model.draws_independently)
 
 
 def windows(

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from ...sampling import NormalNoise, content_key
 from ...sampling.kernels import class_argmax, gains_by_tiles, lay_out_weights
 from ...structures import KeyOwners, floods, noise_key, without_padding
-from ...utils.checks import one_of
+from ...utils.checks import at_least, one_of
 from ...utils.errors import UserError
 from ..data_preprocessor import (
     StochasticDataPreProcessor,
@@ -238,9 +238,25 @@ class StochasticSegmentor(BaseSegmentor):
             )
         return key
 
+    def test_step(
+        self,
+        data: dict,
+        num_samples: int | None = None,
+        seed: int | None = None,
+    ) -> list[SegDataSample]:
+        """Predict a batch of the data loader; see `predict`."""
+        data = self.data_preprocessor(data, False)
+        return self.predict(
+            data['inputs'], data.get('data_samples'), num_samples, seed
+        )
+
     @torch.no_grad()
     def predict(
-        self, inputs: Tensor, data_samples: Sequence | None = None
+        self,
+        inputs: Tensor,
+        data_samples: Sequence | None = None,
+        num_samples: int | None = None,
+        seed: int | None = None,
     ) -> list[SegDataSample]:
         """Predict the decision, its probabilities and S samples per image.
 
@@ -250,6 +266,10 @@ class StochasticSegmentor(BaseSegmentor):
         Args:
             inputs: Normalised images (B, C, H, W).
             data_samples: Their data samples, or None to make new ones.
+            num_samples: Samples per image, S; that of ``test_cfg`` by
+                default. Nothing of a call stays in the model, so that
+                threads may share it.
+            seed: Of the samples; that of ``test_cfg`` by default.
 
         Returns:
             The data samples with ``pred_sem_seg`` (1, h, w), ``seg_logits``
@@ -257,9 +277,13 @@ class StochasticSegmentor(BaseSegmentor):
             (K, h, w), and what the method adds to them.
         """
         cfg = self.test_cfg
+        kept = cfg['num_samples'] if num_samples is None else num_samples
+        seed = cfg['seed'] if seed is None else seed
+        number = cfg['support_points'] or kept
+        at_least(1, num_samples=kept)
+        at_least(kept, **{'model.test_cfg.support_points': number})
         state = self.encode(inputs, data_samples)
-        number = cfg['support_points'] or cfg['num_samples']
-        z = self.draw_noise(inputs, data_samples, number, (cfg['seed'],))
+        z = self.draw_noise(inputs, data_samples, number, (seed,))
         outputs = list(data_samples or (SegDataSample() for _ in inputs))
         if cfg['max_class_area'] is not None:
             if self.joint_samples:
@@ -269,7 +293,7 @@ class StochasticSegmentor(BaseSegmentor):
                     'one; expected None. A floor of the sampler prevents '
                     'floods.'
                 )
-            z = self._redraw_floods(state, z, inputs, outputs)
+            z = self._redraw_floods(state, z, inputs, outputs, seed)
         drawn = self._draw_samples(state, z, inputs, outputs)
         log_probs = self.log_probs(state)
         extra = self.extra_predictions(state)
@@ -283,7 +307,7 @@ class StochasticSegmentor(BaseSegmentor):
                 dict(
                     pred_sem_seg=PixelData(data=class_argmax(logits).long()),
                     seg_logits=PixelData(data=logits[0]),
-                    **own.fields(cfg['num_samples']),
+                    **own.fields(kept),
                     **{
                         key: PixelData(data=own.restore(maps[i : i + 1])[0])
                         for key, maps in extra.items()
@@ -342,6 +366,7 @@ class StochasticSegmentor(BaseSegmentor):
         z: Tensor,
         inputs: Tensor,
         data_samples: Sequence[SegDataSample],
+        seed: int,
     ) -> Tensor:
         """Noise (S, B, ...) without that of samples that flood the picture.
 
@@ -370,8 +395,9 @@ class StochasticSegmentor(BaseSegmentor):
             rows = flooded.any(1)  # (S,)
             if not rows.any():
                 break
-            seed = (self.test_cfg['seed'], attempt)
-            other = self.draw_noise(inputs, data_samples, len(z), seed)
+            other = self.draw_noise(
+                inputs, data_samples, len(z), (seed, attempt)
+            )
             again = flooded.to(z.device)
             z[again] = other[again]
             flooded[rows] &= flood(z[rows.to(z.device)])

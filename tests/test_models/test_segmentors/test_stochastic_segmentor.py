@@ -1,6 +1,7 @@
 """What every model that samples has from its base class."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -180,6 +181,31 @@ def test_a_prediction_does_not_hold_those_of_the_batch():
             assert data.untyped_storage().nbytes() == data.nbytes, key
 
 
+def test_threads_may_ask_one_model_for_different_things():
+    model = toy_model().eval()
+    before = dict(model.test_cfg)
+    calls = [(n, seed) for n in (1, 2, 3) for seed in (0, 7)] * 4
+
+    def draw(call):
+        samples = model.test_step(toy_batch(), *call)
+        return torch.stack([s.pred_samples.data for s in samples])
+
+    alone = [draw(call) for call in calls]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(draw, calls))
+    for call, one, other in zip(calls, alone, together, strict=True):
+        assert one.shape[1] == call[0] and torch.equal(one, other)
+    assert not torch.equal(alone[4], alone[5])
+    assert model.test_cfg == before
+
+
+def test_a_call_cannot_keep_more_than_is_drawn():
+    model = toy_model(test_cfg=dict(num_samples=2, support_points=4))
+    for asked in (0, 5):
+        with pytest.raises(UserError, match=r'num_samples|support_points'):
+            model.eval().test_step(toy_batch(), num_samples=asked)
+
+
 def test_support_points_are_some_of_the_draws_that_stand_for_all():
     model = toy_model().eval()
     model.test_cfg.update(num_samples=20)
@@ -294,5 +320,7 @@ def test_padding_does_not_count():
         for sample in batch['data_samples']:
             padding = dict(img_padding_size=(0, right, 0, right))
             sample.set_metainfo(padding)
-        kept = model._redraw_floods(state, z, inputs, batch['data_samples'])
+        kept = model._redraw_floods(
+            state, z, inputs, batch['data_samples'], seed=0
+        )
         assert torch.equal(kept, z) != flooded
