@@ -1,0 +1,153 @@
+"""Promises against counting by hand, and coverage on simulated data."""
+
+import math
+
+import pytest
+import torch
+
+from mmcar.evaluation.functional import promises
+from mmcar.evaluation.functional.promises import Steps, promised_level
+from mmcar.utils.errors import UserError
+
+
+def image(seed, height=9, width=7, annotators=3):
+    """Probabilities and labels with unlabelled pixels, one empty map."""
+    random = torch.Generator().manual_seed(seed)
+    probs = torch.rand(height, width, generator=random)
+    noise = torch.rand(annotators, height, width, generator=random)
+    labels = (noise < probs).long()
+    labels[:, 0, :2] = 255
+    labels[0, 1] = 255
+    labels[-1] = 0
+    return probs, labels
+
+
+def missed_share(region, labels):
+    shares = []
+    for label in labels.tolist():
+        mark = [
+            region[i][j]
+            for i, row in enumerate(label)
+            for j, value in enumerate(row)
+            if value == 1
+        ]
+        shares.append(mark.count(False) / len(mark) if mark else 0.0)
+    return sum(shares) / len(shares)
+
+
+def test_region_loss_is_the_missed_share_at_every_level():
+    probs, labels = image(0)
+    steps = promises.region_steps(probs, labels)
+    for level in steps.levels.tolist():
+        region = (probs >= 1 - level).tolist()
+        expected = missed_share(region, labels)
+        assert steps.loss(level) == pytest.approx(expected, abs=1e-12)
+    assert steps.loss(0.5) == pytest.approx(
+        missed_share((probs >= 0.5).tolist(), labels), abs=1e-2
+    )
+    assert steps.loss(1.0) == 0
+
+
+def test_region_of_those_who_marked_leaves_the_others_out():
+    probs, labels = image(1)
+    marked = promises.region_steps(probs, labels, marked_only=True)
+    everyone = promises.region_steps(probs, labels)
+    assert marked.loss(0.3) == pytest.approx(everyone.loss(0.3) * 3 / 2)
+    assert not len(promises.region_steps(probs, labels * 0).levels)
+
+
+def test_inner_region_loss_is_the_worst_unmarked_share_above():
+    probs, labels = image(2)
+    steps = promises.inner_region_steps(probs, labels)
+    for level in steps.levels.tolist():
+        worst = torch.zeros(len(labels))
+        for threshold in [t for t in steps.levels.tolist() if t >= level]:
+            region = probs > threshold
+            for a, label in enumerate(labels):
+                inside = label[region & (label != 255)]
+                if len(inside):
+                    share = (inside != 1).double().mean()
+                    worst[a] = max(worst[a], share)
+        expected = float(worst.mean())
+        assert steps.loss(level) == pytest.approx(expected, abs=1e-6)
+
+
+def test_rank_is_that_of_the_first_hypothesis_that_matches():
+    ious = torch.tensor([[0.2, 0.9, 0.1], [0.7, 0.95, 0.1]])
+    steps = promises.rank_steps(ious, 0.7)
+    assert [steps.loss(k) for k in (0, 1, 2, 99)] == pytest.approx(
+        [1, 2 / 3, 1 / 3, 1 / 3]
+    )
+    best = promises.best_iou_steps(ious)
+    assert best.loss(0.31) == pytest.approx(1 / 3)
+
+
+def test_area_interval_and_distance_to_it():
+    samples = torch.zeros(5, 2, 4, dtype=torch.uint8)
+    for number, sample in enumerate(samples):
+        sample.view(-1)[: number + 1] = 1
+    assert promises.area_interval(samples, 0.5) == (2, 4)
+    steps = promises.area_steps(2, 4, torch.tensor([1.0, 3.0, 7.0, 4.0]))
+    assert [steps.loss(w) for w in (-1, 0, 1, 3)] == [0.75, 0.5, 0.25, 0]
+
+
+def test_crps_is_that_of_its_definition():
+    random = torch.Generator().manual_seed(3)
+    samples = torch.randint(0, 3, (6, 4, 5), generator=random)
+    labels = torch.randint(0, 3, (4, 4, 5), generator=random)
+    labels[:, 0, 0] = 255
+    counted = [
+        [int((m == 2).sum()) - int(m[0, 0] == 2) for m in maps]
+        for maps in (samples, labels)
+    ]
+    a, y = counted
+    error = sum(abs(p - q) for p in a for q in y) / 24
+    spread = sum(abs(p - q) for p in a for q in a) / 36
+    expected = error - spread / 2
+    assert promises.area_crps(samples, labels, 2) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize('n, alpha', [(19, 0.1), (24, 0.1), (9, 0.2)])
+def test_coverage_is_the_promised_one(n, alpha):
+    """An off-by-one in the quantile would shift it by 1 / (n + 1)."""
+    random = torch.Generator().manual_seed(n)
+    covered, repetitions = 0, 3000
+    for _ in range(repetitions):
+        *scores, new = torch.randn(n + 1, generator=random).double()
+        one = torch.ones(1).double()
+        steps = [Steps(score[None], one) for score in scores]
+        covered += bool(new <= promised_level(steps, alpha))
+    exact = math.ceil((n + 1) * (1 - alpha) - 1e-9) / (n + 1)
+    error = (exact * (1 - exact) / repetitions) ** 0.5
+    assert abs(covered / repetitions - exact) < 3 * error
+    assert 3 * error < 0.5 / (n + 1)
+
+
+def test_level_is_the_smallest_that_keeps_the_risk():
+    """Several steps per image, several images per unit."""
+    images = [promises.region_steps(*image(seed)) for seed in range(12)]
+    units = [seed // 2 for seed in range(12)]
+    level = promised_level(images, 0.3, units)
+
+    def bound(at):
+        pairs = zip(images[::2], images[1::2], strict=True)
+        means = [(a.loss(at) + b.loss(at)) / 2 for a, b in pairs]
+        return (sum(means) + 1) / (len(means) + 1)
+
+    levels = torch.cat([s.levels for s in images]).unique().tolist()
+    assert bound(level) <= 0.3
+    assert level == min(x for x in levels if bound(x) <= 0.3)
+    held = promises.what_held(images, level, units)
+    assert held.units == 6
+    assert held.loss == pytest.approx((bound(level) * 7 - 1) / 6)
+
+
+def test_too_few_images_promise_nothing():
+    step = Steps(torch.ones(1).double(), torch.ones(1).double())
+    with pytest.raises(UserError, match='9'):
+        promised_level([step] * 8, 0.1)
+    assert promised_level([step] * 9, 0.1) == 1
+    never = Steps(torch.tensor([math.inf]).double(), torch.ones(1).double())
+    assert promised_level([never] * 20, 0.1) == math.inf
+    with pytest.raises(UserError, match='alpha'):
+        promises.images_needed(1.5)
