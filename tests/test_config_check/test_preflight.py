@@ -20,7 +20,7 @@ from mmcar.config_check.preflight import (
 )
 from mmcar.utils.errors import UserError
 from tests.test_config_check.bases import on_black_box, small
-from tests.test_config_check.changes import change
+from tests.test_config_check.corpus import changed
 from tests.test_tools.project import write_data
 from tests.toys import toy_model
 
@@ -61,7 +61,7 @@ def test_training_is_the_same_with_and_without(tmp_path):
     ],
 )
 def test_a_later_phase_fails_before_the_first(tmp_path, changes, path):
-    cfg = change(small(tmp_path / 'data'), changes)
+    cfg = changed(small(tmp_path / 'data'), dict(change=changes), tmp_path)
     with pytest.raises(ConfigError) as caught:
         trained(cfg, tmp_path, f'fails_{path}')
     assert path in [finding.path for finding in caught.value.findings]
@@ -84,7 +84,7 @@ def test_all_errors_of_a_walk_are_listed(tmp_path):
         'model.decode_head.num_classes': 5,
         'val_dataloader.drop_last': True,
     }
-    cfg = change(small(tmp_path / 'data'), changes)
+    cfg = changed(small(tmp_path / 'data'), dict(change=changes), tmp_path)
     with pytest.raises(ConfigError) as caught:
         dry_run(config(cfg, tmp_path, 'listed'))
     assert [finding.path for finding in caught.value.findings] == [*changes]
