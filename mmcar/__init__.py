@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 from .version import __version__
 
-__all__ = ['__version__', 'evaluation', 'sampling', 'structures']
+__all__ = ['__version__', 'evaluation', 'sampling', 'structures', 'wrap']
 
 if find_spec('mmseg') is not None:
     from . import compat
@@ -22,3 +22,4 @@ if find_spec('mmseg') is not None:
     __all__ += ['datasets', 'engine', 'models', 'report']
 
 from . import evaluation, sampling, structures
+from .wrapped_model import WrappedModel as wrap

@@ -1,0 +1,321 @@
+"""Any segmentation model as one that samples, without MMSegmentation.
+
+A module, a function or an ONNX file gives class scores for a batch of images;
+`WrappedModel` adds what lies around it: normalisation, sizes, windows, and
+coherent samples of its probabilities.
+"""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from .sampling import sample_labels
+from .utils.checks import at_least, one_of
+from .utils.errors import UserError
+from .utils.windows import stitch
+
+OUTPUTS = ('logits', 'probs', 'sigmoid')
+KEYS = ('out', 'logits')
+"""Where models keep their scores: torchvision's and Hugging Face's."""
+Model = nn.Module | Callable[[Tensor], Any]
+Size = tuple[int, int]
+
+
+class WrappedModel(nn.Module):
+    """Any segmentation model of two dimensions as one that samples.
+
+    Args:
+        model: A module, any callable, the path of an ONNX file, or the name
+            ``'package.module:factory'`` of a function that makes one of
+            them. It takes images (B, C, H, W), float32, and gives scores
+            (B, K, h, w).
+        output: What the scores are: 'logits' of K classes, their 'probs', or
+            'sigmoid': logits (B, 1, h, w) of the foreground.
+        key: Where the scores are if the model gives a dict, an object or a
+            tuple: key, attribute or index. By default ``out`` (torchvision)
+            or ``logits`` (Hugging Face).
+        mean: Taken off each channel of the pixels as they are given, of 0 to
+            255 for 8 bits.
+        std: What each channel is then divided by.
+        bgr: The model wants the channels of colour images reversed; ``mean``
+            and ``std`` are in its order.
+        size: Height and width that the model sees: images are resized to it,
+            and probabilities back.
+        divisor: Images are padded at the bottom and right to a multiple of
+            it, by repeating their edge; what is said of it is cut off.
+        window: Height and width of windows in which large images are seen;
+            probabilities are averaged where windows overlap.
+        stride: Distance of windows, two thirds of them by default.
+
+    Example:
+        >>> net = nn.Conv2d(3, 2, 3, padding=1).eval()
+        >>> model = WrappedModel(net, mean=[124, 116, 104], std=[58, 57, 57])
+        >>> images = torch.randint(256, (1, 3, 32, 48), dtype=torch.uint8)
+        >>> model.sample(images, num_samples=4).shape
+        torch.Size([1, 4, 32, 48])
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(
+        self,
+        model: Model | str | Path,
+        *,
+        output: str = 'logits',
+        key: str | int | None = None,
+        mean: float | Sequence[float] = 0.0,
+        std: float | Sequence[float] = 1.0,
+        bgr: bool = False,
+        size: Size | None = None,
+        divisor: int = 1,
+        window: Size | None = None,
+        stride: Size | None = None,
+    ) -> None:
+        super().__init__()
+        one_of(OUTPUTS, output=output)
+        at_least(1, divisor=divisor)
+        if window is None and stride is not None:
+            raise UserError(f'stride={stride} without window: give both')
+        self.model = load(model)
+        self.output, self.key, self.bgr = output, key, bgr
+        self.size, self.divisor, self.window = size, divisor, window
+        self.stride = stride or (
+            window and (max(1, window[0] * 2 // 3), max(1, window[1] * 2 // 3))
+        )
+        for name, value in (('mean', mean), ('std', std)):
+            row = torch.as_tensor(value, dtype=torch.float32).reshape(-1, 1, 1)
+            self.register_buffer(name, row, persistent=False)
+        if not (self.std > 0).all():
+            raise UserError(f'std={std}: expected numbers above 0')
+        self.eval()
+
+    def train(self, mode: bool = True) -> 'WrappedModel':
+        """Stay in evaluation mode."""
+        return super().train(False)
+
+    @torch.no_grad()
+    def forward(self, images: Tensor | np.ndarray) -> Tensor:
+        """Class probabilities (B, K, H, W) of images.
+
+        Args:
+            images: (B, C, H, W), as pixels are stored; as NumPy array
+                (B, H, W, C).
+        """
+        pixels = as_pixels(images).to(self.mean.device)
+        pixels = pixels.flip(1) if self.bgr else pixels
+        if self.mean.numel() not in (1, pixels.shape[1]):
+            raise UserError(
+                f'images of {pixels.shape[1]} channels, but mean has '
+                f'{self.mean.numel()} numbers'
+            )
+        inputs = (pixels - self.mean) / self.std
+        if self.window is None or self.stride is None:
+            return self._see(inputs)
+        return stitch(
+            lambda window, _: self._see(window),
+            inputs,
+            None,
+            self.window,
+            self.stride,
+        )
+
+    def sample(
+        self,
+        images: Tensor | np.ndarray,
+        num_samples: int = 16,
+        seed: int = 0,
+        **sampler: Any,
+    ) -> Tensor:
+        """Draw coherent label maps.
+
+        Args:
+            images: See :meth:`forward`.
+            num_samples: Label maps per image, S.
+            seed: Of the samples.
+            sampler: Further settings of `sample_labels`, ``floor`` say.
+
+        Returns:
+            (B, S, H, W).
+        """
+        log_probs = self(images).clamp_min(1e-30).log()
+        return sample_labels(log_probs, num_samples, seed, **sampler).movedim(
+            0, 1
+        )
+
+    def _see(self, inputs: Tensor) -> Tensor:
+        """Probabilities (B, K, H, W) of normalised images of that size."""
+        height, width = inputs.shape[2:]
+        seen = inputs
+        if self.size is not None:
+            seen = F.interpolate(
+                seen, self.size, mode='bilinear', antialias=True
+            )
+        inner = seen.shape[2:]
+        down, right = (-side % self.divisor for side in inner)
+        seen = F.pad(seen, (0, right, 0, down), mode='replicate')
+        probs = self._probs(self.model(seen), len(inputs))
+        if probs.shape[2:] != seen.shape[2:]:  # as of networks with a stride
+            probs = F.interpolate(probs, seen.shape[2:], mode='bilinear')
+        probs = probs[..., : inner[0], : inner[1]]
+        if probs.shape[2:] != (height, width):
+            probs = F.interpolate(
+                probs, (height, width), mode='bilinear', antialias=True
+            )
+        return probs / probs.sum(1, keepdim=True)
+
+    def _probs(self, found: Any, number: int) -> Tensor:
+        """Probabilities (B, K, h, w) of what the model gave."""
+        scores = self._pick(found)
+        if not isinstance(scores, Tensor):
+            scores = torch.as_tensor(scores)
+        scores = scores.to(self.mean.device, torch.float32)
+        shape = tuple(scores.shape)
+        if scores.dim() != 4 or shape[0] != number or 0 in shape:
+            raise UserError(
+                f'the model gives {shape} for {number} images: expected '
+                '(images, classes, height, width); volumes are not supported'
+            )
+        if not scores.isfinite().all():
+            raise UserError('the model gives NaN or infinite scores')
+        if (self.output == 'sigmoid') != (shape[1] == 1):
+            raise UserError(
+                f'the model gives {shape[1]} channels with '
+                f"output={self.output!r}: one channel is 'sigmoid', more are "
+                "'logits' or 'probs'"
+            )
+        if self.output == 'sigmoid':
+            return torch.cat((-scores, scores), 1).sigmoid()
+        adds_up = bool(
+            (scores >= -1e-4).all()
+            and ((scores.sum(1) - 1).abs() < 1e-3).all()
+        )
+        if adds_up != (self.output == 'probs'):
+            what = 'are' if adds_up else 'are not'
+            raise UserError(
+                f'output={self.output!r}, but the scores {what} '
+                'probabilities that add up to 1'
+            )
+        return scores if self.output == 'probs' else scores.softmax(1)
+
+    def _pick(self, found: Any) -> Any:
+        """The scores among all that the model gave."""
+        if isinstance(found, (Tensor, np.ndarray)):
+            return found
+        keys = KEYS if self.key is None else (self.key,)
+        for key in keys:
+            if isinstance(key, str) and hasattr(found, key):
+                return getattr(found, key)
+            try:
+                return found[key]
+            except (KeyError, IndexError, TypeError):
+                continue
+        names = list(found) if isinstance(found, dict) else type(found)
+        raise UserError(
+            f'the model gives {names}: say where the scores are by key='
+        )
+
+
+def as_pixels(images: Tensor | np.ndarray) -> Tensor:
+    """Images (B, C, H, W), float32, of tensors or NumPy's (B, H, W, C)."""
+    if isinstance(images, np.ndarray):
+        images = torch.from_numpy(np.ascontiguousarray(images))
+        images = images.movedim(-1, 1) if images.dim() == 4 else images
+    if not isinstance(images, Tensor) or images.dim() != 4:
+        got = getattr(images, 'shape', type(images).__name__)
+        raise UserError(
+            f'images: expected a tensor (B, C, H, W) or an array '
+            f'(B, H, W, C), got {got if isinstance(got, str) else tuple(got)}'
+        )
+    if images.shape[1] > 16:
+        raise UserError(
+            f'images of {images.shape[1]} channels: expected tensors '
+            '(B, C, H, W), arrays (B, H, W, C)'
+        )
+    pixels = images.float()
+    if not pixels.isfinite().all():
+        raise UserError('images: found NaN or infinite pixels')
+    return pixels
+
+
+def load(model: Model | str | Path) -> Model:
+    """The callable that a path or name stands for."""
+    if isinstance(model, (str, Path)):
+        name = str(model)
+        if name.lower().endswith('.onnx'):
+            return OnnxModel(name)
+        model = call_factory(name)
+    if isinstance(model, nn.Module) and model.training:
+        raise UserError(
+            f'{type(model).__name__} is in training mode, which changes what '
+            'batch norm and dropout do: load its weights, then call '
+            'model.eval()'
+        )
+    if not callable(model):
+        raise UserError(
+            'model: expected a module, a callable, an .onnx file or '
+            f"'package.module:factory', got {type(model).__name__}"
+        )
+    return model
+
+
+def call_factory(name: str) -> Any:
+    """What ``'package.module:factory'`` makes; modules in evaluation mode."""
+    path, _, function = name.partition(':')
+    if not function:
+        raise UserError(
+            f"{name!r}: expected 'package.module:factory', a function that "
+            'makes the model, or an .onnx file'
+        )
+    try:
+        factory = getattr(import_module(path), function)
+    except (ImportError, AttributeError) as error:
+        raise UserError(
+            f'{name!r} cannot be imported ({error}): is its folder in '
+            'PYTHONPATH?'
+        ) from error
+    made = factory()
+    return made.eval() if isinstance(made, nn.Module) else made
+
+
+class OnnxModel:
+    """An ONNX file that takes images, run by ONNX Runtime.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: str) -> None:
+        if not Path(path).is_file():
+            raise UserError(f'{path}: no such file; expected an ONNX model')
+        try:
+            import onnxruntime
+        except ImportError as error:
+            raise UserError(
+                f'{path}: ONNX files need ONNX Runtime; pip install '
+                'onnxruntime'
+            ) from error
+        try:
+            self.session = onnxruntime.InferenceSession(path)
+        except Exception as error:  # the runtime's own kinds have no base
+            raise UserError(f'{path}: no ONNX model ({error})') from error
+        self.inputs = [node.name for node in self.session.get_inputs()]
+        if len(self.inputs) != 1:
+            raise UserError(
+                f'{path}: expected one input, images, got {self.inputs}'
+            )
+
+    def __call__(self, images: Tensor) -> Any:
+        """Scores (B, K, h, w), or all outputs by name if there are more."""
+        feeds = {self.inputs[0]: images.cpu().numpy()}
+        found = self.session.run(None, feeds)
+        if len(found) == 1:
+            return found[0]
+        names = [node.name for node in self.session.get_outputs()]
+        return dict(zip(names, found, strict=True))

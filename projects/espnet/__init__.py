@@ -1,0 +1,1 @@
+"""A black box that somebody else trained: ESPNet on road scenes."""

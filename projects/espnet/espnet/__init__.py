@@ -1,0 +1,1 @@
+"""ESPNet: the network."""
