@@ -10,12 +10,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmcv.transforms import Normalize
+from mmcv.transforms import Normalize, Pad
 from mmengine.config import Config
 from mmengine.dataset import BaseDataset, InfiniteSampler
 from mmengine.optim import CosineAnnealingParamScheduler, PolyParamScheduler
 from mmengine.registry import MODELS as ROOT
 from mmengine.runner import IterBasedTrainLoop, TestLoop, ValLoop
+from mmseg.datasets.transforms import RandomCrop
+from mmseg.models import SegDataPreProcessor
 from mmseg.models.decode_heads.decode_head import BaseDecodeHead
 
 from ..datasets.transforms import (
@@ -24,6 +26,7 @@ from ..datasets.transforms import (
     RandomClassFlips,
     WindowIntensity,
 )
+from ..models import StochasticDataPreProcessor, StochasticSegmentor
 from ..models.decode_heads import CARHead
 from ..utils.type_check import nearest
 from .findings import Found, error, warning
@@ -226,6 +229,25 @@ def unlabelled_id(cfg: Config, parts: list[Part]) -> Found:
         found = setting(part, key) if pads or not free else expected
         if expected is not None and found not in (None, expected):
             yield part.child(key), f'{found}, but {expected} in the model.'
+
+
+@warning
+def strange_padding(cfg: Config, parts: list[Part]) -> Found:
+    """Padding in testing by a value that crops of the training never show.
+
+    Networks draw a false strip of classes along such a border.
+    """
+    steps = [part for part in parts if part.section == 'train_dataloader']
+    crops = any(step.is_a(RandomCrop) for step in steps)
+    if not crops or any(step.is_a(Pad) for step in steps):
+        return
+    for part in parts:
+        ours = part.is_a(StochasticDataPreProcessor, SegDataPreProcessor)
+        if ours and part.parent and part.parent.is_a(StochasticSegmentor):
+            value, test = part.cfg.get('pad_val'), part.cfg.get('test_cfg')
+            if value is not None and test:
+                text = f'{value}: leave it out, then images repeat their edge.'
+                yield part.child('pad_val'), text
 
 
 @warning

@@ -15,7 +15,8 @@ from mmseg.models.utils import Upsample
 from torch import Tensor, nn
 
 from ..models import CARSegmentor
-from ..models.data_preprocessor import InputNorm
+from ..models.black_boxes.base import prior_of
+from ..models.data_preprocessor import InputNorm, pad_as_in_testing
 from ..utils.errors import UserError
 
 OPSET = 17
@@ -71,18 +72,33 @@ class OnnxSampler(nn.Module):
 
         Args:
             image: Pixels as the data set's pipeline loads them, float32
-                (B, C, H, W): 0 to 255, BGR for colour.
+                (B, C, H, W): 0 to 255, BGR for colour. It is padded in here
+                as in testing.
             noise: Standard normal numbers (S, B, d).
 
         Returns:
             Label maps (S, B, H, W) and F's log-probabilities (B, K, H, W).
         """
+        height, width = image.shape[-2:]
         image = image.flip(1) if self.swapped else image
-        state = self.model.encode((image - self.mean) / self.std)
+        image = (image - self.mean) / self.std
+        head, preprocessor = (
+            self.model.decode_head,
+            self.model.data_preprocessor,
+        )
+        padded = pad_as_in_testing(image, preprocessor)
+        prior = prior_of(head.black_box, image)  # B sees no padding of ours
+        if prior is not None:
+            right = padded.shape[-1] - width
+            padding = (0, right, 0, padded.shape[-2] - height)
+            prior = F.pad(prior, padding, value=1 / prior.shape[1])
+        state = head.encode(padded, prior=prior)
         # Not `sample_labels`, whose tiles a trace would fix to one size.
-        generator = self.model.decode_head.generator
-        labels = generator.decode(state.features, noise).argmax(dim=2)
-        return labels, self.model.log_probs(state)
+        labels = head.generator.decode(state.features, noise).argmax(dim=2)
+        return (
+            labels[..., :height, :width],
+            state.log_probs[..., :height, :width],
+        )
 
 
 def log_ndtr(x: Tensor) -> Tensor:
@@ -168,6 +184,11 @@ def export_onnx(
         raise UserError(
             'exact margins: ranks are those among all samples, whose number '
             'an ONNX graph would fix. Export the model or generator inside.'
+        )
+    if type(model).encode is not CARSegmentor.encode:
+        raise UserError(
+            f'{type(model).__name__} does more than its head: an ONNX graph '
+            'would leave that out. Export a CARSegmentor.'
         )
     generator = model.decode_head.generator
     if not generator.exportable:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import torch.nn.functional as F
 from mmengine.structures import PixelData
 from mmseg.models import SegDataPreProcessor
 from mmseg.registry import MODELS
@@ -10,7 +11,7 @@ from mmseg.structures import SegDataSample
 from torch import Tensor, nn
 
 from ..compat import swaps_channels
-from ..structures import to_input
+from ..structures import padding_of, to_input, without_padding
 from ..utils.errors import UserError
 from ..utils.type_check import fits
 
@@ -22,17 +23,28 @@ class StochasticDataPreProcessor(SegDataPreProcessor):
     """``SegDataPreProcessor`` that pads *every* field of a batch, once.
 
     Image, drawn label, all annotators' labels and cached predictions of a
-    black box come out at one size. Added pixels are ``seg_pad_val`` in
-    labels; in predictions all classes are equally likely there. In testing,
-    labels stay as they are: metrics compare them at the original size.
+    black box come out at one size. Images repeat their edge there, since
+    networks answer to what they have not been trained on, mid-grey say, far
+    into the image. Added pixels are ``seg_pad_val`` in labels; in predictions
+    all classes are equally likely there. In testing, labels stay as they are:
+    metrics compare them at the original size.
 
     Takes the arguments of ``SegDataPreProcessor``.
+
+    Args:
+        size: Height and width, to which training pads.
+        pad_val: What normalised images are padded with, in place of their
+            edge.
+        kwargs: Further arguments of ``SegDataPreProcessor``.
     """
 
     classes: tuple[int, int] | None = None
 
     def __init__(
-        self, size: Sequence[int] | None = None, **kwargs: Any
+        self,
+        size: Sequence[int] | None = None,
+        pad_val: float | None = None,
+        **kwargs: Any,
     ) -> None:
         if size is not None and not fits(size, tuple[int, int]):
             raise UserError(
@@ -50,7 +62,10 @@ class StochasticDataPreProcessor(SegDataPreProcessor):
                 f'model.data_preprocessor.test_cfg takes size or '
                 f'size_divisor, not {sorted(unknown)}.'
             )
-        super().__init__(size=size and tuple(size), **kwargs)
+        super().__init__(
+            size=size and tuple(size), pad_val=pad_val or 0, **kwargs
+        )
+        self.pad_val = pad_val
 
     def forward(self, data: dict, training: bool = False) -> dict[str, Any]:
         """Normalise, pad and stack a batch.
@@ -65,9 +80,18 @@ class StochasticDataPreProcessor(SegDataPreProcessor):
         self._check_channels(data['inputs'])
         for sample in data.get('data_samples') or ():
             self._check_labels(sample)
+        if not training and data.get('data_samples') is None:
+            # They are what says where predictions end and padding begins.
+            samples = [SegDataSample() for _ in data['inputs']]
+            data = {**data, 'data_samples': samples}
         data = super().forward(data, training)
         height, width = data['inputs'].shape[-2:]
-        for sample in data.get('data_samples') or ():
+        samples = data['data_samples'] or ()
+        for image, sample in zip(data['inputs'], samples, strict=False):
+            padding = padding_of(sample.metainfo)
+            if self.pad_val is None and any(padding):
+                inner = without_padding(image, sample.metainfo)
+                image.copy_(F.pad(inner, padding, 'replicate'))
             if training and 'gt_sem_segs' in sample:
                 self._pad(sample, 'gt_sem_segs', (height, width))
             if 'black_box_probs' in sample:
@@ -151,6 +175,31 @@ class InputNorm(NamedTuple):
             getattr(preprocessor, 'std', None),
             swaps_channels(preprocessor),
         )
+
+
+def pad_as_in_testing(image: Tensor, preprocessor: nn.Module) -> Tensor:
+    """What a data preprocessor, MMSeg's or ours, pads in testing.
+
+    Args:
+        image: Normalised images (B, C, h, w).
+        preprocessor: Its ``test_cfg`` says how far, its ``pad_val`` with what.
+
+    Returns:
+        (B, C, H, W), with more rows at the bottom and columns on the right.
+    """
+    cfg = getattr(preprocessor, 'test_cfg', None)
+    if not cfg:
+        return image
+    sides, divisor = image.shape[-2:], cfg.get('size_divisor')
+    # Arithmetic alone: a trace would keep the branch of its example.
+    bottom, right = (
+        -side % divisor if divisor else max(least - side, 0)
+        for side, least in zip(sides, cfg.get('size') or sides, strict=True)
+    )
+    padding, value = (0, right, 0, bottom), preprocessor.pad_val
+    if value is None:
+        return F.pad(image, padding, 'replicate')
+    return F.pad(image, padding, value=value)
 
 
 def with_stochastic_preprocessor(cfg: dict | None) -> dict | None:

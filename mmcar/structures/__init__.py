@@ -8,7 +8,13 @@ from .class_flips import (
     class_flips_of,
 )
 from .floods import floods, max_class_area
-from .geometry import is_resized, to_input, to_original, without_padding
+from .geometry import (
+    is_resized,
+    padding_of,
+    to_input,
+    to_original,
+    without_padding,
+)
 from .labels import label_distribution
 from .sample_keys import (
     KeyOwners,
@@ -30,6 +36,7 @@ __all__ = [
     'label_distribution',
     'max_class_area',
     'noise_key',
+    'padding_of',
     'refuse_shared_keys',
     'sample_key',
     'sample_key_below',

@@ -8,7 +8,7 @@ from torch import Tensor
 MIRRORED_AXES = dict(horizontal=(-1,), vertical=(-2,), diagonal=(-2, -1))
 
 
-def _padding(meta: Mapping) -> tuple[int, int, int, int]:
+def padding_of(meta: Mapping) -> tuple[int, int, int, int]:
     """Left, right, top, bottom; MMSeg names it apart in train and test."""
     padding = meta.get('img_padding_size', meta.get('padding_size'))
     left, right, top, bottom = (int(side) for side in padding or (0,) * 4)
@@ -25,7 +25,7 @@ def without_padding(maps: Tensor, meta: Mapping) -> Tensor:
     Returns:
         (..., h, w), at the size of the image in the pipeline.
     """
-    left, right, top, bottom = _padding(meta)
+    left, right, top, bottom = padding_of(meta)
     height, width = maps.shape[-2:]
     return maps[..., top : height - bottom, left : width - right]
 
@@ -86,7 +86,7 @@ def to_input(
     """
     if tuple(maps.shape[-2:]) == tuple(size):
         return maps
-    left, right, top, bottom = _padding(meta)
+    left, right, top, bottom = padding_of(meta)
     inner = (size[0] - top - bottom, size[1] - left - right)
     if tuple(maps.shape[-2:]) != inner:
         maps = F.interpolate(maps[None], inner, mode=mode)[0]

@@ -76,3 +76,29 @@ def test_every_rule_has_a_name_of_its_own_and_says_what_it_finds():
     names = [rule.name for rule in RULES]
     assert len({*names}) == len(names)
     assert all(len(rule.check.__doc__) > 20 for rule in RULES)
+
+
+@pytest.mark.parametrize(
+    ('pad_val', 'test_cfg', 'step', 'warned'),
+    [
+        (0, dict(size_divisor=16), {}, True),
+        (None, dict(size_divisor=16), {}, False),
+        (0, None, {}, False),
+        (0, dict(size_divisor=16), dict(type='PadAll', size=(8, 8)), False),
+    ],
+)
+def test_padding_that_training_does_not_show(pad_val, test_cfg, step, warned):
+    steps = [
+        dict(type='RandomCrop', crop_size=(8, 8)),
+        *([step] if step else ()),
+    ]
+    pads = dict(type='SegDataPreProcessor', pad_val=pad_val, test_cfg=test_cfg)
+    dataset = dict(type='MultiAnnotatorDataset', pipeline=steps)
+    cfg = Config(
+        dict(
+            model=dict(type='CARSegmentor', data_preprocessor=pads),
+            train_dataloader=dict(dataset=dataset),
+        )
+    )
+    at = ('strange-padding', 'model.data_preprocessor.pad_val')
+    assert (at in {(f.rule, f.path) for f in check_config(cfg)}) is warned

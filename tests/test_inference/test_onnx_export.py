@@ -12,7 +12,8 @@ from mmcar.inference.onnx_export import (
     log_ndtr,
 )
 from mmcar.utils.errors import UserError
-from tests.toys import toy_config, toy_model
+from tests.test_models.test_segmentors.test_car_segmentor import with_black_box
+from tests.toys import toy_batch, toy_config, toy_model
 
 HEAD = toy_config()['decode_head']
 RECIPE = dict(
@@ -111,7 +112,7 @@ def test_a_unet_of_mmseg_keeps_its_size_free(name, tmp_path):
     sampler = export_onnx(model, path, (32, 48))
     session = runtime.InferenceSession(str(path))
     torch.manual_seed(0)
-    for images, size in ((2, (32, 48)), (1, (64, 16)), (3, (48, 80))):
+    for images, size in ((2, (32, 48)), (1, (64, 16)), (3, (41, 80))):
         image = torch.rand(images, 3, *size) * 255
         noise = torch.randn(4, images, *model.noise_shape(size))
         assert agreement(sampler, session, image, noise) >= required
@@ -121,6 +122,38 @@ def test_a_unet_of_mmseg_keeps_its_size_free(name, tmp_path):
             own = model.sample_labels(state, noise)
         assert len(labels.unique()) > 1
         assert torch.equal(labels, own.long()), 'what the model itself draws'
+
+
+def test_a_graph_pads_as_testing_does(tmp_path):
+    """And B sees its own padding only, as in testing."""
+    pytest.importorskip('onnx', reason='needs requirements/deploy.txt')
+    runtime = pytest.importorskip(
+        'onnxruntime', reason='needs requirements/deploy.txt'
+    )
+    cfg = toy_config()['data_preprocessor']
+    own = dict(cfg, pad_val=3, test_cfg=dict(size_divisor=4))
+    outer = dict(cfg, test_cfg=dict(size_divisor=16))
+    head = with_black_box()
+    head['black_box'] = head['black_box'] | dict(data_preprocessor=own)
+    model = toy_model(
+        decode_head=head, discriminator=None, data_preprocessor=outer
+    ).eval()
+    export_onnx(model, tmp_path / 'model.onnx', (16, 16))
+    session = runtime.InferenceSession(str(tmp_path / 'model.onnx'))
+    for size in ((16, 16), (29, 22)):
+        batch = toy_batch(size=size)
+        image = torch.stack(batch['inputs']).float()
+        noise = torch.randn(3, 2, *model.noise_shape(size))
+        feeds = dict(image=image.numpy(), noise=noise.numpy())
+        labels, log_probs = session.run(None, feeds)
+        assert labels.shape == (3, 2, *size)
+        tested = [s.seg_logits.data for s in model.test_step(batch)]
+        torch.testing.assert_close(
+            torch.from_numpy(log_probs),
+            torch.stack(tested),
+            atol=1e-4,
+            rtol=1e-4,
+        )
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ train_pipeline = [
     dict(type='LoadMultiAnnotations', keep_all=True),
     dict(type='RandomCrop', crop_size=crop_size),
     dict(type='RandomFlip', prob=0.5),
-    dict(type='PadAll', size=crop_size),
+    dict(type='PadAll', size=crop_size, padding_mode='edge'),
     dict(type='PackStochasticInputs'),
 ]
 test_pipeline = [

@@ -5,7 +5,6 @@ model = dict(
         type='StochasticDataPreProcessor',
         mean=[127.5, 127.5, 127.5],
         std=[127.5, 127.5, 127.5],
-        pad_val=0,
         seg_pad_val=255,
         size_divisor=1,
     ),

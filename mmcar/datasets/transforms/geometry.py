@@ -107,8 +107,9 @@ class LesionCenteredCrop(CenterCropAll):
 class PadAll(Pad):
     """mmcv's ``Pad`` for every key in ``seg_fields``, not one alone.
 
-    Takes the arguments of ``Pad``. Cached predictions are filled like
-    labels; the packer makes such pixels uniform.
+    Takes the arguments of ``Pad``; its ``padding_mode`` is of the image.
+    Added pixels are unlabelled in every map. Cached predictions are filled
+    like labels; the packer makes such pixels uniform.
     """
 
     def _pad_seg(self, results: dict) -> None:
@@ -117,7 +118,6 @@ class PadAll(Pad):
                 results[key],
                 shape=results['pad_shape'][:2],
                 pad_val=self.pad_val.get('seg', 255),
-                padding_mode=self.padding_mode,
             )
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ...structures.geometry import without_padding
 from ...utils.errors import UserError
-from ..data_preprocessor import InputNorm
+from ..data_preprocessor import InputNorm, pad_as_in_testing
 from ..weights import load_checkpoint
 from .base import BaseBlackBox
 from .full_image import (
@@ -200,7 +200,10 @@ class BlackBox(BaseBlackBox):
     def _predict(self, image: Tensor) -> Tensor:
         """Probabilities (B, K_b, H, W) of images without padding."""
         size = tuple(image.shape[2:])
-        padded = self._pad(self.normalize(image))
+        padded = self.normalize(image)
+        if self.has_own_norm:
+            own = self.segmentor.data_preprocessor
+            padded = pad_as_in_testing(padded, own)
         meta = dict(
             ori_shape=size, img_shape=size, pad_shape=tuple(padded.shape[2:])
         )
@@ -216,18 +219,6 @@ class BlackBox(BaseBlackBox):
         if self.out_channels == 1:
             logits = torch.cat([torch.zeros_like(logits), logits], dim=1)
         return logits.softmax(dim=1)
-
-    def _pad(self, image: Tensor) -> Tensor:
-        """Pad as B's own preprocessor does in testing, (B, C, H', W')."""
-        own = self.segmentor.data_preprocessor
-        cfg = getattr(own, 'test_cfg', None) if self.has_own_norm else None
-        if not cfg:
-            return image
-        height, width = cfg.get('size') or image.shape[2:]
-        divisor = cfg.get('size_divisor') or 1
-        bottom = max(-(-height // divisor) * divisor - image.shape[2], 0)
-        right = max(-(-width // divisor) * divisor - image.shape[3], 0)
-        return F.pad(image, (0, right, 0, bottom), value=own.pad_val)
 
     def train(self, mode: bool = True) -> 'BlackBox':
         """Stay in eval mode."""

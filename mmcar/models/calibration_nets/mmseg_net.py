@@ -65,8 +65,9 @@ class MMSegCalibration(BaseCalibration):
     def predict_logits(self, x: Tensor) -> Tensor:
         """Map inputs (B, C + black_box_classes, H, W) to logits."""
         height, width = x.shape[2:]
-        bottom, right = -height % self.divisor, -width % self.divisor
-        if bottom or right:
+        if self.divisor > 1:
+            # Even by nothing: a trace would keep what its example needs.
+            bottom, right = -height % self.divisor, -width % self.divisor
             x = F.pad(x, (0, right, 0, bottom), mode='replicate')
         features = self.backbone(x)
         if self.neck is not None:

@@ -160,6 +160,7 @@ class CARHead(BaseModule):
         image: Tensor,
         data_samples: Sequence | None = None,
         window: Window | None = None,
+        prior: Tensor | None = None,
     ) -> CARState:
         """Compute all of a batch that does not depend on noise.
 
@@ -167,8 +168,10 @@ class CARHead(BaseModule):
             image: Normalised images (B, C, H, W).
             data_samples: Their data samples, where a part needs them.
             window: See :meth:`calibrate`.
+            prior: Likewise.
         """
-        prior = prior_of(self.black_box, image, data_samples)
+        if prior is None:
+            prior = prior_of(self.black_box, image, data_samples)
         log_probs = self.calibrate(image, data_samples, prior, window)
         features = self.generator.encode(image, log_probs)
         return CARState(log_probs, prior, features)

@@ -111,6 +111,7 @@ def test_photometric_distortion_leaves_labels_alone():
     'fill',
     [
         {'type': 'PadAll', 'size': (16, 12)},
+        {'type': 'PadAll', 'size': (16, 12), 'padding_mode': 'edge'},
         {'type': 'RandomRotate', 'prob': 1.0, 'degree': (30, 30)},
     ],
 )
