@@ -92,6 +92,7 @@ setup(
     extras_require={
         'official': requirements('official'),
         'onedl': requirements('onedl'),
+        'torchmetrics': requirements('torchmetrics'),
         'tests': requirements('tests'),
         'deploy': requirements('deploy'),
         'docs': requirements('docs'),

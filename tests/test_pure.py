@@ -1,7 +1,16 @@
 """What needs no MMSegmentation works where it is not installed."""
 
+import doctest
+import importlib
+import pkgutil
 import subprocess
 import sys
+
+import pytest
+
+import mmcar.evaluation.functional
+import mmcar.sampling
+import mmcar.structures
 
 HIDE = """
 import sys
@@ -24,15 +33,15 @@ importlib.util.find_spec = (
 WORK = """
 import mmcar, torch
 from mmcar.evaluation import (
-    CalibrationBins, generalized_energy_distance, hungarian_matched_iou
+    CalibrationBins, ged, hm_iou
 )
 
 assert not [name for name in sys.modules if name.split('.')[0] in HIDDEN]
 log_probs = torch.randn(1, 3, 16, 16).log_softmax(1)
 samples = mmcar.sampling.sample_labels(log_probs, 16)[:, 0]
 labels = mmcar.sampling.sample_labels(log_probs, 4, seed=1)[:, 0]
-assert 0 <= generalized_energy_distance(samples, labels, num_classes=3) < 1
-assert 0 < hungarian_matched_iou(samples, labels, num_classes=3) <= 1
+assert 0 <= ged(samples, labels, num_classes=3) < 1
+assert 0 < hm_iou(samples, labels, num_classes=3) <= 1
 bins = CalibrationBins()
 bins.update(log_probs[0].exp(), labels)
 assert 0 <= bins.ece < 1
@@ -51,3 +60,25 @@ def test_pure_parts_without_mmsegmentation():
     )
     assert result.returncode == 0, result.stderr
     assert result.stdout.strip() == 'mmseg'
+
+
+def pure_modules():
+    for package in (
+        mmcar.sampling,
+        mmcar.structures,
+        mmcar.evaluation.functional,
+    ):
+        for module in pkgutil.walk_packages(
+            package.__path__, f'{package.__name__}.'
+        ):
+            yield module.name
+    yield 'mmcar.evaluation.torchmetrics'
+
+
+@pytest.mark.parametrize('name', pure_modules())
+def test_examples(name):
+    if name.endswith('torchmetrics'):
+        pytest.importorskip('torchmetrics')
+    module = importlib.import_module(name)
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    assert not doctest.testmod(module, optionflags=options).failed

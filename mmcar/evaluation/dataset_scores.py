@@ -9,9 +9,13 @@ from mmseg.registry import METRICS
 from torch import Tensor
 
 from ..structures import ClassFlips, class_flips_of
-from .bounds import ReferenceSamplers
-from .functional import class_area_sums, decision_iou, flip_observations
-from .functional.calibration import CalibrationBins
+from .functional import (
+    Bounds,
+    CalibrationBins,
+    best_match_iou,
+    class_area_sums,
+    flip_observations,
+)
 from .metrics import CalibrationMetric, GEDMetric, metric_configs
 from .metrics.fields import base_label_of, image_name, labels_of
 
@@ -58,17 +62,10 @@ class DatasetScores:
             metric.dataset_meta = dict(metainfo)
         self.ged: GEDMetric = self.metrics['GEDMetric']
         self.calibration: CalibrationMetric = self.metrics['CalibrationMetric']
-        how = self.ged.conventions
         self.samplers = None
         if bounds:
-            self.samplers = ReferenceSamplers(
-                how.num_classes,
-                num_samples,
-                how.given_classes,
-                how.given_absent,
-                how.ignore_index,
-                seed=seed,
-            )
+            how = vars(self.ged.how)
+            self.samplers = Bounds(num_samples, self.flips, seed, **how)
         self.areas = torch.zeros(len(SOURCES), 2, len(self.classes)).double()
 
     def add(self, data_sample: dict) -> dict[str, Any]:
@@ -84,7 +81,7 @@ class DatasetScores:
         for metric in self.metrics.values():
             metric.process({}, [data_sample])
         if self.samplers is not None:
-            self.samplers.add(data_sample)
+            self.samplers.add(labels_of(data_sample))
         self._add_areas(data_sample)
         n = self.num_samples
         terms = self.ged.terms(data_sample, n)
@@ -104,14 +101,10 @@ class DatasetScores:
 
     def _decision_iou(self, data_sample: dict) -> float:
         """Mean IoU of the decision with the labels."""
-        how = self.ged.conventions
-        ious = decision_iou(
-            data_sample['pred_sem_seg']['data'][0],
+        ious = best_match_iou(
+            data_sample['pred_sem_seg']['data'],
             labels_of(data_sample),
-            num_classes=how.num_classes,
-            classes=how.classes,
-            ignore_index=how.ignore_index,
-            absent=how.absent,
+            **vars(self.ged.how),
         )
         return ious.nanmean().item()
 

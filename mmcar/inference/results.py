@@ -20,7 +20,7 @@ from ..evaluation import (
     describe_changes,
     entropy,
     find_flip_states,
-    find_hypotheses,
+    hypotheses,
 )
 from ..report import (
     draw_contour_boxplot,
@@ -106,7 +106,7 @@ class InferenceResult:
         if weights is None:
             weights = torch.ones(len(samples)).double() / len(samples)
         weights = weights.cpu()
-        hypotheses = find_hypotheses(
+        groups = hypotheses(
             samples,
             decision,
             num_classes=number,
@@ -121,7 +121,7 @@ class InferenceResult:
             decision=decision.numpy(),
             samples=samples.numpy(),
             sample_weights=weights.numpy(),
-            hypotheses=hypotheses,
+            hypotheses=groups,
             class_probs=probs.numpy(),
             sample_probs=mean.numpy(),
             entropy=entropy(probs).numpy(),

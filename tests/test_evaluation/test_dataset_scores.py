@@ -4,7 +4,7 @@ import pytest
 import torch
 from mmengine.structures import PixelData
 
-from mmcar.evaluation.bounds import reference_scores
+from mmcar.evaluation import bounds
 from mmcar.evaluation.dataset_scores import DatasetScores
 
 from .predicted import FLIPS, evaluator, image
@@ -41,9 +41,8 @@ def test_scores_are_those_of_the_metrics():
     for name in ('GED', 'HM-IoU'):
         mean = sum(row[name] for row in rows) / len(rows)
         assert mean == pytest.approx(expected[f'{name}_6'])
-    assert summary['bounds'] == reference_scores(
-        samples, num_classes=2, num_samples=6
-    )
+    labels = [sample.gt_sem_segs.data for sample in samples]
+    assert summary['bounds'] == bounds(labels, num_classes=2, num_samples=6)
 
 
 def test_bins_of_images_add_up_to_those_of_all():

@@ -6,10 +6,10 @@ from mmengine.structures import PixelData
 from mmseg.structures import SegDataSample
 
 from mmcar.evaluation import (
+    calibration,
     find_flip_states,
     fit_field,
     flip_probability_sums,
-    negative_log_likelihood,
     pairwise_iou,
     sample_diversity,
 )
@@ -88,13 +88,13 @@ def test_metrics(metric):
             flips=FLIPS,
             ignore_index=300,
         ),
-        lambda x: negative_log_likelihood(
+        lambda x: calibration(
             torch.rand(
                 CLASSES, 6, 7, generator=torch.Generator().manual_seed(0)
             ).softmax(0),
             x,
             ignore_index=300,
-        ),
+        ).scores,
         lambda x: torch.stack(
             _count_by_products(
                 *[x.flatten(1)] * 2,

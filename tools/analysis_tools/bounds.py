@@ -12,7 +12,9 @@ from mmengine.registry import init_default_scope
 from mmseg.registry import DATASETS
 
 from mmcar.cli import add_console_arguments, read_config, run_tool
-from mmcar.evaluation.bounds import reference_scores
+from mmcar.evaluation import bounds
+from mmcar.evaluation.metrics.classes import class_ids
+from mmcar.evaluation.metrics.fields import labels_of
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_json
 from mmcar.utils.progress import track
@@ -80,15 +82,18 @@ def main(argv: list[str] | None = None) -> None:
 
     def labels() -> Iterator:
         for i in track(range(number), 'images'):
-            yield dataset[i]['data_samples']
+            yield labels_of(dataset[i]['data_samples'].to_dict())
 
-    scores = reference_scores(
+    names = dataset.metainfo['classes']
+    how = conventions(cfg.get('test_evaluator'))
+    how['classes'] = class_ids(how.get('classes'), names, len(names))
+    scores = bounds(
         labels(),
-        num_classes=len(dataset.metainfo['classes']),
+        num_classes=len(names),
         num_samples=args.num_samples,
-        class_names=dataset.metainfo['classes'],
+        flips=dataset.metainfo.get('class_flips'),
         seed=args.seed,
-        **conventions(cfg.get('test_evaluator')),
+        **how,
     )
     print_table(scores)
     if args.json:

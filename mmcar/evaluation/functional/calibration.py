@@ -4,15 +4,23 @@ Several labels of one image are several observations of each pixel; where the
 probability of a label is known, it is the observation's weight.
 """
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor
 
 from ...sampling.kernels import class_argmax
+from ...utils.checks import at_least
 from ...utils.errors import UserError
 from ...utils.ids import has_id
-from .inputs import check_maps, check_probs, check_same_size, join_images
+from .inputs import (
+    Maps,
+    check_maps,
+    check_probs,
+    check_same_size,
+    split_images,
+)
+
+SMALLEST = 1e-12
+"""Least probability of which a logarithm is taken."""
 
 
 @torch.no_grad()
@@ -22,36 +30,16 @@ def entropy(probs: Tensor) -> Tensor:
     return torch.special.entr(probs).sum(-3)
 
 
-class Observations(NamedTuple):
-    """What annotators say of the pixels of one image, checked.
+def _observe(
+    ignore_index: int, probs: Tensor, labels: Tensor, weights: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Check what annotators say of the pixels of an image.
 
-    Attributes:
-        probs: Class probabilities (K, H, W).
-        labels: Shape (A, H, W), int64, ignored ones 0.
-        weights: Shape (A, H, W), float64, of ignored ones 0.
-    """
-
-    probs: Tensor
-    labels: Tensor
-    weights: Tensor
-
-
-def observe(
-    probs: Tensor,
-    labels: Tensor,
-    weights: Tensor | None = None,
-    ignore_index: int = 255,
-) -> Observations:
-    """Check probabilities (K, H, W) and the labels and weights of an image.
-
-    Args:
-        probs: Class probabilities (K, H, W).
-        labels: One map (H, W) or several (A, H, W).
-        weights: Weight of every observation (A, H, W); None is 1.
-        ignore_index: Label id that is no observation.
+    Returns:
+        Probabilities (K, H, W); labels (A, H, W), int64, ignored ones 0; and
+        weights (A, H, W), float64, of ignored ones 0.
     """
     check_probs(probs)
-    labels = labels[None] if labels.ndim == 2 else labels
     check_maps('labels', labels, len(probs), ignore_index)
     check_same_size(probs=probs, labels=labels)
     labels = labels.to(probs.device)
@@ -65,27 +53,11 @@ def observe(
         )
     else:
         weights = weights.to(probs.device, torch.float64) * valid
-    return Observations(probs, labels.long() * valid, weights)
-
-
-def _images(
-    probs: Tensor, labels: Tensor, weights: Tensor | None
-) -> list[tuple[Tensor, Tensor, Tensor | None]]:
-    """Split an optional leading image dimension off."""
-    if probs.ndim != 4:
-        return [(probs, labels, weights)]
-    every = [None] * len(probs) if weights is None else weights
-    if not len(probs) == len(labels) == len(every) > 0:
-        raise UserError(
-            'expected the same leading image dimension, got probs '
-            f'{tuple(probs.shape)}, labels {tuple(labels.shape)}'
-            + ('' if weights is None else f', weights {tuple(weights.shape)}')
-        )
-    return list(zip(probs, labels, every, strict=True))
+    return probs, labels.long() * valid, weights
 
 
 class CalibrationBins:
-    """Reliability of the most probable class, in bins of its probability.
+    """Reliability of the most probable class, and proper scores.
 
     Bin b of n holds the pixels with a confidence in [b / n, (b + 1) / n); a
     confidence of 1 belongs to the last. Memory does not grow with the data.
@@ -96,35 +68,39 @@ class CalibrationBins:
 
     Attributes:
         sums: Shape (3, num_bins), float64, on the CPU: number of
-            observations, sum of confidences, number of hits. Adding them is
-            merging; they are all there is to save or send.
+            observations, sum of confidences, number of hits.
+        scores: Shape (3,), likewise: number of observations, sums of Brier
+            scores and of negative log-likelihoods. Adding both is merging;
+            they are all there is to save or send.
     """
 
     def __init__(self, num_bins: int = 10, ignore_index: int = 255) -> None:
-        if num_bins < 1:
-            raise UserError(f'num_bins: expected at least 1, got {num_bins}')
+        at_least(1, num_bins=num_bins)
         self.num_bins = num_bins
         self.ignore_index = ignore_index
         self.sums = torch.zeros(3, num_bins, dtype=torch.float64)
+        self.scores = torch.zeros(3, dtype=torch.float64)
 
     @torch.no_grad()
     def update(
-        self, probs: Tensor, labels: Tensor, weights: Tensor | None = None
+        self, probs: Maps, labels: Maps, weights: Maps | None = None
     ) -> None:
-        """Add the pixels of one image, or of N with a leading dimension.
+        """Add the pixels of N images, or of one.
 
         Args:
             probs: Class probabilities, shape ([N,] K, H, W).
-            labels: One map ([N,] H, W) or several ([N,] A, H, W); each
-                counts.
+            labels: Label maps ([N,] A, H, W); each counts.
             weights: Weight of every observation, ([N,] A, H, W); None is 1.
         """
-        for image in _images(probs, labels, weights):
-            self.add(observe(*image, self.ignore_index))
+        for image in split_images(probs=probs, labels=labels, weights=weights):
+            observed = _observe(self.ignore_index, *image)
+            self.sums += self._binned(*observed).cpu()
+            self.scores += _proper_scores(*observed).cpu()
 
-    def add(self, observed: Observations) -> None:
-        """Add the pixels of an image that was checked."""
-        probs, labels, weights = observed
+    def _binned(
+        self, probs: Tensor, labels: Tensor, weights: Tensor
+    ) -> Tensor:
+        """What an image adds to `sums`."""
         confidence, decision = probs.amax(0), class_argmax(probs[None])[0]
         edges = torch.linspace(0, 1, self.num_bins + 1).to(probs)
         index = torch.bucketize(confidence, edges, right=True) - 1
@@ -132,12 +108,9 @@ class CalibrationBins:
         count = weights.sum(0)
         hits = (weights * (labels == decision)).sum(0)
         rows = (count, count * confidence, hits)
-        self.sums += torch.stack(
-            [
-                torch.bincount(index, row.flatten(), self.num_bins)
-                for row in rows
-            ]
-        ).cpu()
+        return torch.stack(
+            [torch.bincount(index, r.flatten(), self.num_bins) for r in rows]
+        )
 
     @property
     def count(self) -> Tensor:
@@ -166,82 +139,62 @@ class CalibrationBins:
         filled = self.count > 0
         return gap[filled].max() if filled.any() else self.ece
 
+    @property
+    def brier(self) -> Tensor:
+        """Mean of ``sum_k (p_k - [label = k])^2``, in [0, 2]."""
+        return self.scores[1] / self.scores[0]
 
-class ScoreSums(NamedTuple):
-    """Sums of proper scores over observations, float64: scalars or (N,)."""
-
-    number: Tensor
-    brier: Tensor
-    nll: Tensor
-
-
-@torch.no_grad()
-def score_sums(
-    probs: Tensor,
-    labels: Tensor,
-    *,
-    weights: Tensor | None = None,
-    ignore_index: int = 255,
-    eps: float = 1e-12,
-) -> ScoreSums:
-    """Sums of the Brier score and the negative log-likelihood of an image.
-
-    Args:
-        probs: Class probabilities, shape ([N,] K, H, W).
-        labels: One map ([N,] H, W) or several ([N,] A, H, W); each counts.
-        weights: Weight of every observation, ([N,] A, H, W); None is 1.
-        ignore_index: Label id that is no observation.
-        eps: Smallest probability that the logarithm sees.
-    """
-    rows = [
-        sum_scores(observe(*image, ignore_index), eps)
-        for image in _images(probs, labels, weights)
-    ]
-    return join_images(rows, probs)
+    @property
+    def nll(self) -> Tensor:
+        """Mean of ``-log p_label``, in nats."""
+        return self.scores[2] / self.scores[0]
 
 
-def sum_scores(observed: Observations, eps: float = 1e-12) -> ScoreSums:
-    """The same of an image that was checked."""
-    probs, labels, weights = observed
+def _proper_scores(probs: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
+    """Number of observations, sums of Brier score and NLL, (3,) float64."""
     of_label = probs.gather(0, labels).double()  # (A, H, W)
     squares = torch.zeros_like(of_label[0])
     for p in probs:  # class by class, it stays in the cache
         p = p.double()
         squares.addcmul_(p, p)
     brier = squares - 2 * of_label + 1
-    nll = -of_label.clamp(min=eps).log()
-    return ScoreSums(
-        weights.sum(), (weights * brier).sum(), (weights * nll).sum()
-    )
+    nll = -of_label.clamp(min=SMALLEST).log()
+    rows = weights, weights * brier, weights * nll
+    return torch.stack([row.sum() for row in rows])
 
 
-def brier_score(
-    probs: Tensor, labels: Tensor, *, ignore_index: int = 255
-) -> Tensor:
-    """Mean over observations of ``sum_k (p_k - [label = k])^2``, in [0, 2].
+def calibration(
+    probs: Maps,
+    labels: Maps,
+    *,
+    weights: Maps | None = None,
+    num_bins: int = 10,
+    ignore_index: int = 255,
+) -> CalibrationBins:
+    """ECE, MCE, Brier score, NLL and reliability over all pixels together.
 
     Args:
-        probs: Class probabilities, shape ([N,] K, H, W).
-        labels: One map ([N,] H, W) or several ([N,] A, H, W); each counts.
+        probs: Class probabilities, shape (N, K, H, W) or (K, H, W).
+        labels: Label maps (N, A, H, W) or (A, H, W); each counts.
+        weights: Weight of every observation, as labels; None is 1.
+        num_bins: Number of bins of the confidence.
         ignore_index: Label id that is no observation.
 
     Returns:
-        Scalar, or shape (N,); NaN without any observation.
+        Its ``ece``, ``mce``, ``brier`` and ``nll`` are scalars, NaN without
+        any observation; ``count``, ``confidence`` and ``accuracy`` (num_bins,)
+        are the reliability diagram. `update` adds more images.
+
+    Example:
+        >>> import mmcar, torch
+        >>> probs = torch.tensor([0.25, 0.75]).view(2, 1, 1).expand(2, 1, 4)
+        >>> found = mmcar.calibration(probs, torch.tensor([[[0, 1, 1, 255]]]))
+        >>> found.ece.item(), found.brier.item()
+        (0.0833..., 0.4583...)
     """
-    sums = score_sums(probs, labels, ignore_index=ignore_index)
-    return sums.brier / sums.number
-
-
-def negative_log_likelihood(
-    probs: Tensor,
-    labels: Tensor,
-    *,
-    ignore_index: int = 255,
-    eps: float = 1e-12,
-) -> Tensor:
-    """Mean over observations of ``-log p_label``; see :func:`brier_score`."""
-    sums = score_sums(probs, labels, ignore_index=ignore_index, eps=eps)
-    return sums.nll / sums.number
+    bins = CalibrationBins(num_bins, ignore_index)
+    bins.update(probs, labels, weights)
+    return bins
 
 
 @torch.no_grad()
@@ -259,7 +212,7 @@ def class_area_sums(
 
     Args:
         probs: Class probabilities (K, H, W).
-        labels: One map (H, W) or several (A, H, W).
+        labels: Label maps (A, H, W).
         weights: Weight of every observation (A, H, W); None is 1.
         ignore_index: Label id that is no observation.
 
@@ -267,7 +220,7 @@ def class_area_sums(
         Shape (2, K), float64, on the CPU: expected, labelled. Add them over
         images.
     """
-    _, ids, weights = observe(probs, labels, weights, ignore_index)
+    _, ids, weights = _observe(ignore_index, probs, labels, weights)
     count = weights.sum(0)  # (H, W)
     expected = (probs.double() * count).sum((1, 2))
     labelled = torch.bincount(ids.flatten(), weights.flatten(), len(probs))

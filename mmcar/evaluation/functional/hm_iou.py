@@ -1,7 +1,6 @@
-"""Matching of samples and labels: HM-IoU, best matches, diversity."""
+"""Matching of samples and labels: HM-IoU, best matches."""
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -9,11 +8,9 @@ from scipy import optimize, sparse
 from torch import Tensor
 from typing_extensions import Unpack
 
-from ...utils.errors import UserError
 from ...utils.matching import match_repeated
-from .ged import expected_distance
-from .inputs import check_maps, per_image
-from .iou import PairOptions, cross_class_ious, pairwise_iou
+from .inputs import Maps, per_image
+from .iou import Comparison, PairOptions, cross_class_ious
 
 # Up to this size an assignment of the repeated sets is faster.
 _MAX_REPEATED = 128
@@ -73,12 +70,12 @@ def matched_iou_from_iou(
 
 
 @torch.no_grad()
-def hungarian_matched_iou(
-    samples: Tensor,
-    labels: Tensor,
+def hm_iou(
+    samples: Maps,
+    labels: Maps,
     *,
-    absent: str = 'skip',
-    sample_weights: Tensor | None = None,
+    sample_weights: Maps | None = None,
+    num_samples: int | None = None,
     **options: Unpack[PairOptions],
 ) -> Tensor:
     """Mean IoU of the best 1:1 matching of samples and labels (HM-IoU).
@@ -88,24 +85,33 @@ def hungarian_matched_iou(
     (S, A) matrix. A label without a labelled pixel is left out.
 
     Args:
-        samples: Integer label maps, shape (S, H, W) or (N, S, H, W).
-        labels: Integer label maps, shape (A, H, W) or (N, A, H, W).
-        absent: What a class missing from both maps counts: 'skip' leaves it
-            out of the mean, 'one' counts it as IoU 1.
+        samples: Integer label maps, shape (N, S, H, W) or (S, H, W).
+        labels: Integer label maps, shape (N, A, H, W) or (A, H, W).
         sample_weights: What each sample counts, shape (S,) or (N, S): so
             much of it is matched; None is uniform.
-        options: See :class:`PairOptions`.
+        num_samples: S, to make sure that the axes are in this order.
+        options: See :class:`Comparison`; ``num_classes`` is needed.
 
     Returns:
-        Scalar, or shape (N,); NaN where another pair has no IoU, or no label
-        is left.
+        Shape (N,), or a scalar; NaN where another pair has no IoU, or no
+        label is left.
+
+    Example:
+        >>> import mmcar, torch
+        >>> labels = torch.tensor([[[0, 0, 1, 1]], [[1, 1, 0, 0]]])
+        >>> samples = labels[[0, 0, 0, 1]]
+        >>> mmcar.hm_iou(samples, labels, num_classes=2).item()
+        0.75
     """
+    how = Comparison(**options)
 
-    def matched(s: Tensor, y: Tensor, w: Tensor | None = None) -> Tensor:
-        table = cross_class_ious(s, y, **options)
-        return matched_iou_from_iou(table.labelled_mean(absent), w)
+    def matched(s: Tensor, y: Tensor, w: Tensor | None, _: None) -> Tensor:
+        table = cross_class_ious(s, y, how)
+        return matched_iou_from_iou(table.labelled_mean(how.rule), w)
 
-    return per_image(matched, samples, labels, sample_weights)
+    return per_image(
+        matched, samples, labels, sample_weights, num_samples=num_samples
+    )
 
 
 def best_match_from_iou(iou: Tensor) -> Tensor:
@@ -116,87 +122,19 @@ def best_match_from_iou(iou: Tensor) -> Tensor:
 
 @torch.no_grad()
 def best_match_iou(
-    samples: Tensor,
-    labels: Tensor,
-    *,
-    absent: str = 'skip',
-    **options: Unpack[PairOptions],
+    samples: Maps, labels: Maps, **options: Unpack[PairOptions]
 ) -> Tensor:
     """IoU of every label with the sample nearest to it; its mean is D_max.
 
-    Takes what :func:`hungarian_matched_iou` takes.
+    Takes what :func:`hm_iou` takes. With one sample it is the IoU of a
+    decision with every label.
 
     Returns:
-        Shape (A,) or (N, A); NaN for a label without any IoU.
+        Shape (N, A) or (A,); NaN for a label without any IoU.
     """
+    how = Comparison(**options)
 
-    def best(s: Tensor, y: Tensor) -> Tensor:
-        table = cross_class_ious(s, y, **options)
-        return best_match_from_iou(table.mean(absent))
+    def best(s: Tensor, y: Tensor, *_: None) -> Tensor:
+        return best_match_from_iou(cross_class_ious(s, y, how).mean(how.rule))
 
     return per_image(best, samples, labels)
-
-
-@torch.no_grad()
-def sample_diversity(
-    samples: Tensor,
-    *,
-    num_classes: int,
-    classes: Sequence[int] | None = None,
-    absent: str = 'skip',
-    sample_weights: Tensor | None = None,
-) -> Tensor:
-    """E d(s, s') over all pairs of samples, a sample with itself included.
-
-    Args:
-        samples: Integer label maps, shape (S, H, W) or (N, S, H, W).
-        num_classes: Number of classes K; ids are 0 .. K - 1.
-        classes: Ids that the IoU is averaged over; None is all.
-        absent: As in :func:`pairwise_iou`.
-        sample_weights: What each sample counts, shape (S,) or (N, S); None is
-            uniform.
-
-    Returns:
-        Scalar, or shape (N,).
-    """
-
-    def diversity(s: Tensor, _: Tensor, w: Tensor | None = None) -> Tensor:
-        check_maps('samples', s, num_classes)
-        iou = pairwise_iou(
-            s,
-            s,
-            num_classes=num_classes,
-            classes=classes,
-            ignore_index=-1,  # no id that a sample can have
-            absent=absent,
-        )
-        return expected_distance(iou, w, w)
-
-    return per_image(diversity, samples, samples, sample_weights)
-
-
-def decision_iou(
-    decision: Tensor,
-    labels: Tensor,
-    *,
-    absent: str = 'skip',
-    **options: Unpack[PairOptions],
-) -> Tensor:
-    """IoU of one decision with every label of its image.
-
-    Args:
-        decision: Integer label map, shape (H, W) or (N, H, W).
-        labels: Integer label maps, shape (A, H, W) or (N, A, H, W).
-        absent: As in :func:`pairwise_iou`.
-        options: See :class:`PairOptions`.
-
-    Returns:
-        Shape (A,) or (N, A); NaN for a label without an IoU.
-    """
-    if decision.ndim not in (2, 3):
-        raise UserError(
-            'decision: expected shape (H, W) or (N, H, W), got '
-            f'{tuple(decision.shape)}'
-        )
-    samples = decision.unsqueeze(-3)
-    return best_match_iou(samples, labels, absent=absent, **options)

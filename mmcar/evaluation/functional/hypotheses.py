@@ -12,7 +12,14 @@ from torch import Tensor
 from ...structures import ClassFlips
 from ...utils.errors import UserError
 from ...utils.ids import has_id
-from .inputs import check_maps, check_same_size, image_weights
+from .inputs import (
+    Maps,
+    as_tensor,
+    check_maps,
+    check_same_size,
+    image_weights,
+    per_image,
+)
 from .iou import pairwise_iou
 
 APART = 0.5
@@ -91,14 +98,13 @@ def sample_distances(
     Returns:
         (S, S) float64.
     """
-    if classes is None and num_classes == 2:
-        classes = (1,)
     maps = samples.short()  # has a value that is no id, unlike uint8
     iou = pairwise_iou(
         maps,
         maps,
         num_classes=num_classes,
         classes=classes,
+        absent='skip',
         ignore_index=-1,  # samples leave no pixel open
     )
     return 1 - iou.nan_to_num(nan=1.0)
@@ -166,43 +172,62 @@ def group_by_distance(
 
 
 @torch.no_grad()
-def find_hypotheses(
-    samples: Tensor,
-    decision: Tensor,
+def hypotheses(
+    samples: Maps,
+    decision: Maps,
     *,
     num_classes: int,
     classes: Sequence[int] | None = None,
     threshold: float | None = None,
-    sample_weights: Tensor | None = None,
-) -> list[Hypothesis]:
+    sample_weights: Maps | None = None,
+    num_samples: int | None = None,
+) -> list:
     """Group the samples of an image into hypotheses.
 
     Args:
-        samples: Label maps (S, H, W).
-        decision: The model's decision (H, W), which changes refer to.
+        samples: Label maps (N, S, H, W), or (S, H, W) of one image.
+        decision: The model's decision (N, H, W) or (H, W), which changes
+            refer to.
         num_classes: Number of classes K.
         classes: See `sample_distances`.
         threshold: See `group_by_distance`.
-        sample_weights: What each sample counts (S,); None is uniform.
+        sample_weights: What each sample counts (N, S) or (S,); None is
+            uniform.
+        num_samples: S, to make sure that the axes are in this order.
 
     Returns:
-        The hypotheses, most probable first.
+        Each `Hypothesis` of one image, most probable first; of N images, a
+        list of these.
+
+    Example:
+        >>> import mmcar, torch
+        >>> samples = torch.tensor([[[0, 1]], [[1, 0]], [[0, 1]]])
+        >>> first, second = mmcar.hypotheses(samples, samples[0], num_classes=2)
+        >>> first.members, second.probability
+        ((0, 2), 0.333...)
     """
-    check_maps('samples', samples, num_classes)
-    check_maps('decision', decision[None], num_classes)
-    check_same_size(samples=samples, decision=decision)
-    distances = sample_distances(samples, num_classes, classes)
-    weights = _weights(samples, sample_weights)
-    found = []
-    for members in group_by_distance(distances, threshold):
-        within = distances[members][:, members] @ weights[members]
-        representative = members[int(within.argmin())]
-        changes = find_changes(decision, samples[representative], num_classes)
-        share = float(weights[members].sum() / weights.sum())
-        found.append(
-            Hypothesis(share, tuple(members), representative, changes)
-        )
-    return sorted(found, key=lambda h: h.probability, reverse=True)
+
+    def find(
+        maps: Tensor, decided: Tensor, weights: Tensor | None, _: None
+    ) -> list[Hypothesis]:
+        check_maps('samples', maps, num_classes)
+        check_maps('decision', decided, num_classes)
+        check_same_size(samples=maps, decision=decided)
+        distances = sample_distances(maps, num_classes, classes)
+        weights = _weights(maps, weights)
+        found = []
+        for members in group_by_distance(distances, threshold):
+            within = distances[members][:, members] @ weights[members]
+            best = members[int(within.argmin())]
+            changes = find_changes(decided[0], maps[best], num_classes)
+            share = float(weights[members].sum() / weights.sum())
+            found.append(Hypothesis(share, tuple(members), best, changes))
+        return sorted(found, key=lambda h: h.probability, reverse=True)
+
+    decisions = as_tensor('decision', decision).unsqueeze(-3)
+    return per_image(
+        find, samples, decisions, sample_weights, num_samples=num_samples
+    )
 
 
 def _weights(samples: Tensor, weights: Tensor | None) -> Tensor:

@@ -1,38 +1,57 @@
-"""Checks of label maps and probabilities, shared by all functions."""
+"""The one door of all functions: maps, probabilities, weights, and axes.
+
+Images come first: samples are (N, S, H, W), labels (N, A, H, W), probabilities
+(N, K, H, W). One image may do without its N. NumPy arrays are taken as well.
+"""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from ...utils.errors import UserError
 from ...utils.ids import has_id
 
+Maps = Tensor | np.ndarray
 _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+
+
+def as_tensor(name: str, values: Maps) -> Tensor:
+    """A tensor as it is, an array as a tensor of its own."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in 'buif':
+        wide = values.dtype.kind in 'ui' and values.itemsize > 1
+        kind = np.int64 if wide else values.dtype.newbyteorder('=')
+        return torch.from_numpy(np.array(values, kind, order='C'))
+    if isinstance(values, Tensor):
+        return values
+    raise UserError(
+        f'{name}: expected a tensor or an array of numbers, got '
+        f'{getattr(values, "dtype", type(values).__name__)}'
+    )
 
 
 def check_maps(
     name: str, maps: Tensor, num_classes: int, ignore_index: int | None = None
 ) -> None:
-    """Raise a ValueError unless ``maps`` is a set of integer label maps.
+    """Raise a UserError unless ``maps`` is a set of integer label maps.
 
     Args:
         name: What the maps are called in the message.
-        maps: Shape (N, H, W) with N > 0.
+        maps: Shape (M, H, W) with M > 0.
         num_classes: Ids must lie in ``0 .. num_classes - 1``.
         ignore_index: The one other id allowed; None allows no other.
     """
-    if not isinstance(maps, Tensor) or maps.dtype not in _INTEGERS:
-        kind = maps.dtype if isinstance(maps, Tensor) else type(maps).__name__
+    if maps.dtype not in _INTEGERS:
         raise UserError(
-            f'{name}: expected integer label maps, got {kind}; take the '
+            f'{name}: expected integer label maps, got {maps.dtype}; take the '
             'argmax of probabilities first'
         )
     if maps.dim() != 3 or 0 in maps.shape:
         raise UserError(
-            f'{name}: expected a non-empty shape (N, H, W), got '
+            f'{name}: expected a non-empty shape (maps, height, width), got '
             f'{tuple(maps.shape)}'
         )
     low, high = int(maps.min()), int(maps.max())
@@ -50,130 +69,116 @@ def check_maps(
 
 
 def check_probs(probs: Tensor) -> None:
-    """Raise a ValueError unless these are probabilities (..., K, H, W)."""
-    if not isinstance(probs, Tensor) or not probs.is_floating_point():
-        kind = getattr(probs, 'dtype', type(probs).__name__)
-        raise UserError(f'probs: expected a tensor of floats, got {kind}')
-    if probs.dim() < 3 or 0 in probs.shape:
+    """Raise a UserError unless these are probabilities (..., K, H, W)."""
+    if not probs.is_floating_point() or probs.dim() < 3 or 0 in probs.shape:
         raise UserError(
-            'probs: expected a non-empty shape (K, H, W), got '
-            f'{tuple(probs.shape)}'
+            'probs: expected floats of a non-empty shape (classes, height, '
+            f'width), got {probs.dtype} of shape {tuple(probs.shape)}'
         )
     low, high = (bound.item() for bound in probs.aminmax())
-    if math.isnan(low):
-        raise UserError('probs: expected probabilities in [0, 1], found NaN')
-    if low < -1e-5 or high > 1 + 1e-5:
+    if math.isnan(low) or low < -1e-5 or high > 1 + 1e-5:
         raise UserError(
-            f'probs: expected probabilities in [0, 1], found {low:.3g} to '
-            f'{high:.3g}; not logits'
+            'probs: expected probabilities in [0, 1], not logits and not NaN; '
+            f'found {low:.3g} to {high:.3g}'
         )
-
-
-def check_classes(classes: Sequence[int] | None, num_classes: int) -> list:
-    """Return the class ids to average over, all of them for None."""
-    ids = list(range(num_classes) if classes is None else classes)
-    valid = all(0 <= c < num_classes for c in ids)
-    if not ids or not valid or len(set(ids)) < len(ids):
-        raise UserError(
-            f'classes: expected distinct ids in 0..{num_classes - 1}, '
-            f'got {ids}'
-        )
-    return ids
 
 
 def check_same_size(**maps: Tensor) -> None:
-    """Raise a ValueError unless the named maps agree in height and width."""
+    """Raise a UserError unless the named maps agree in height and width."""
     if len({m.shape[-2:] for m in maps.values()}) > 1:
         shapes = ', '.join(f'{k} {tuple(m.shape)}' for k, m in maps.items())
         raise UserError(f'expected maps of one size (H, W), got {shapes}')
 
 
-def split_images(
-    samples: Tensor, labels: Tensor, label_dim: int = 3
-) -> list[tuple[Tensor, Tensor]]:
-    """Split an optional leading image dimension off two sets of maps.
+def split_images(**sets: Maps | None) -> list[list[Any]]:
+    """Split sets of maps, (N, M, H, W) or (M, H, W), into those of images.
 
     Args:
-        samples: Shape (S, H, W), or (N, S, H, W) for N images.
-        labels: Maps of the same images; ``label_dim`` dimensions per image.
-        label_dim: 3 for a set of maps per image, 2 for one map.
+        sets: By name; one that is None is None for each image.
 
     Returns:
-        One pair of tensors per image.
+        For each of the N images, or the one, its sets (M, H, W).
     """
-    for name, maps in (('samples', samples), ('labels', labels)):
-        if not isinstance(maps, Tensor):
-            kind = type(maps).__name__
-            raise UserError(f'{name}: expected a tensor, got {kind}')
-    if samples.dim() == 4 and labels.dim() == label_dim + 1:
-        if len(samples) == len(labels) > 0:
-            return list(zip(samples, labels, strict=True))
-    elif samples.dim() == 3 and labels.dim() == label_dim:
-        return [(samples, labels)]
-    one = '(A, H, W)' if label_dim == 3 else '(H, W)'
-    raise UserError(
-        f'expected samples (S, H, W) with labels {one}, or both with the '
-        f'same leading image dimension; got samples {tuple(samples.shape)} '
-        f'and labels {tuple(labels.shape)}'
-    )
-
-
-def join_images(scores: list, samples: Tensor) -> Any:
-    """Undo :func:`split_images`: stack only if there was a leading N.
-
-    Args:
-        scores: Of each image, a tensor or a named tuple of tensors.
-        samples: What was split.
-    """
-    if samples.dim() != 4:
-        return scores[0]
-    if isinstance(scores[0], Tensor):
-        return torch.stack(scores)
-    return type(scores[0])(*map(torch.stack, zip(*scores, strict=True)))
+    given = {k: as_tensor(k, m) for k, m in sets.items() if m is not None}
+    lead = {m.shape[:-3] for m in given.values()}
+    dims = {m.dim() for m in given.values()}
+    if dims not in ({3}, {4}) or len(lead) > 1 or 0 in lead.pop():
+        shapes = ', '.join(f'{k} {tuple(m.shape)}' for k, m in given.items())
+        raise UserError(
+            'expected sets of maps with one leading image dimension, (images, '
+            f'maps, height, width), or one image without it; got {shapes}'
+        )
+    if dims == {3}:
+        return [[given.get(name) for name in sets]]
+    number = len(next(iter(given.values())))
+    every = [given.get(name, [None] * number) for name in sets]
+    return [list(image) for image in zip(*every, strict=True)]
 
 
 def per_image(
-    score: Callable[..., Tensor],
-    samples: Tensor,
-    labels: Tensor,
-    sample_weights: Tensor | None = None,
-) -> Tensor:
+    score: Callable[..., Any],
+    samples: Maps,
+    labels: Maps,
+    sample_weights: Maps | None = None,
+    label_weights: Maps | None = None,
+    num_samples: int | None = None,
+) -> Any:
     """Score the sets of maps of one image, or of N images one by one.
 
     Args:
-        score: Called with samples (S, H, W), labels (A, H, W) and, if there
-            are any, weights (S,).
+        score: Called with samples (S, H, W), labels (A, H, W), and weights
+            (S,) and (A,) or None.
         samples: Shape (S, H, W) or (N, S, H, W).
         labels: Shape (A, H, W) or (N, A, H, W).
         sample_weights: Shape (S,) or (N, S).
+        label_weights: Shape (A,) or (N, A).
+        num_samples: S, to make sure that the axes are in this order.
 
     Returns:
-        What ``score`` returns, with a leading N if the maps have one.
+        What ``score`` returns: of N images tensors and named tuples of
+        tensors stacked, all else a list.
     """
-    pairs: list[tuple] = list(split_images(samples, labels))
-    if sample_weights is not None:
-        weights = image_weights('sample_weights', sample_weights, samples)
-        pairs = [(*p, w) for p, w in zip(pairs, weights, strict=True)]
-    return join_images([score(*maps) for maps in pairs], samples)
+    images = split_images(samples=samples, labels=labels)
+    if num_samples not in (None, samples.shape[-3]):
+        raise UserError(
+            f'num_samples={num_samples}, but samples have the shape '
+            f'{tuple(samples.shape)}: expected (images, samples, height, '
+            'width)'
+        )
+    weights = (
+        image_weights('sample_weights', sample_weights, samples),
+        image_weights('label_weights', label_weights, labels),
+    )
+    scores = [
+        score(*maps, v, w) for maps, v, w in zip(images, *weights, strict=True)
+    ]
+    if samples.ndim == 3:
+        return scores[0]
+    if isinstance(scores[0], Tensor):
+        return torch.stack(scores)
+    if isinstance(scores[0], tuple):
+        return type(scores[0])(*map(torch.stack, zip(*scores, strict=True)))
+    return scores
 
 
 def image_weights(
-    name: str, weights: Tensor | None, maps: Tensor
+    name: str, weights: Maps | None, maps: Maps
 ) -> list[Tensor | None]:
     """Weights of the maps of each image, or None for each.
 
     Args:
         name: What the weights are called in the message.
-        weights: Shape (S,), the same for all images, or (N, S).
-        maps: Shape (S, H, W), or (N, S, H, W).
+        weights: Shape (M,), the same for all images, or (N, M).
+        maps: Shape (M, H, W), or (N, M, H, W).
 
     Returns:
-        One tensor (S,) per image, float64.
+        One tensor (M,) per image, float64, on the device of the maps.
     """
-    number = len(maps) if maps.dim() == 4 else 1
+    number = len(maps) if maps.ndim == 4 else 1
     if weights is None:
         return [None] * number
-    weights = torch.as_tensor(weights, dtype=torch.float64, device=maps.device)
+    device = maps.device if isinstance(maps, Tensor) else None
+    weights = torch.as_tensor(weights, dtype=torch.float64, device=device)
     if weights.shape not in (maps.shape[-3:-2], maps.shape[:-2]):
         raise UserError(
             f'{name}: expected shape {tuple(maps.shape[:-2])} as of the maps, '

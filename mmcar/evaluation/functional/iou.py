@@ -2,32 +2,73 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from typing_extensions import Required, TypedDict, Unpack
 
+from ...utils.checks import one_of
 from ...utils.errors import UserError
 from ...utils.ids import has_id
-from .inputs import check_classes, check_maps, check_same_size, per_image
+from .inputs import Maps, check_maps, check_same_size, per_image
 from .pair_counts import count_pairs
 
 
 class PairOptions(TypedDict, total=False):
-    """Keywords of all that compares samples with labels.
-
-    Attributes:
-        num_classes: Number of classes K; ids are 0 .. K - 1. Always needed.
-        classes: Ids that the IoU is averaged over; None, the default, is all.
-        ignore_index: Id of the pixels that a label leaves open, 255 by
-            default. They are masked in the pairs of that label; those that
-            every label ignores, in the pairs of samples.
-    """
+    """Keywords of all that compares maps, see :class:`Comparison`."""
 
     num_classes: Required[int]
     classes: Sequence[int] | None
+    absent: str | None
     ignore_index: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How two label maps are compared: over which classes, and pixels.
+
+    Two classes are read as background and foreground, and scored as the
+    literature does: IoU of the foreground, 1 if both maps are empty.
+
+    Args:
+        num_classes: Number of classes K; ids are 0 .. K - 1.
+        classes: Ids that the IoU is averaged over; None is (1,) for two
+            classes, else all.
+        absent: What a class missing from both maps counts: 'skip' leaves it
+            out of the mean, 'one' counts it as IoU 1; None is 'one' for two
+            classes, else 'skip'.
+        ignore_index: Id of the pixels that a label leaves open. They are
+            masked in the pairs of that label; those that every label ignores,
+            in the pairs of samples.
+    """
+
+    num_classes: int
+    classes: Sequence[int] | None = None
+    absent: str | None = None
+    ignore_index: int = 255
+
+    def __post_init__(self) -> None:
+        valid = all(0 <= c < self.num_classes for c in self.ids)
+        if not self.ids or not valid or len(set(self.ids)) < len(self.ids):
+            raise UserError(
+                'classes: expected distinct ids in '
+                f'0..{self.num_classes - 1}, got {self.ids}'
+            )
+        one_of(('skip', 'one'), absent=self.rule)
+
+    @property
+    def ids(self) -> list[int]:
+        """Ids that the IoU is averaged over."""
+        if self.classes is not None:
+            return list(self.classes)
+        return [1] if self.num_classes == 2 else [*range(self.num_classes)]
+
+    @property
+    def rule(self) -> str:
+        """What a class missing from both maps counts, 'skip' or 'one'."""
+        return self.absent or ('one' if self.num_classes == 2 else 'skip')
 
 
 class ClassIoU(NamedTuple):
@@ -44,21 +85,16 @@ class ClassIoU(NamedTuple):
     comparable: Tensor
 
     def mean(self, absent: str) -> Tensor:
-        """Average over classes.
-
-        Args:
-            absent: What a class missing from both maps counts: 'skip' leaves
-                it out of the mean (NaN if none remains), 'one' counts it 1.
+        """Average over classes; ``absent`` as in :class:`Comparison`.
 
         Returns:
-            Shape (N, M); NaN for a pair without a pixel to compare.
+            Shape (N, M); NaN for a pair without a pixel to compare, or where
+            'skip' leaves no class.
         """
         if absent == 'skip':
             return self.iou.sum(0) / self.present.sum(0)
-        if absent == 'one':
-            mean = (self.iou + ~self.present).mean(0)
-            return mean.masked_fill(~self.comparable, math.nan)
-        raise UserError(f"absent: expected 'skip' or 'one', got {absent!r}")
+        mean = (self.iou + ~self.present).mean(0)
+        return mean.masked_fill(~self.comparable, math.nan)
 
     def labelled_mean(self, absent: str) -> Tensor:
         """:meth:`mean` without the columns that no row can be compared to.
@@ -124,34 +160,16 @@ def class_ious(
     )
 
 
-class _Labels(NamedTuple):
-    """Labels that were checked, and what :func:`class_ious` needs of them."""
-
-    maps: Tensor
-    valid: Tensor
-    classes: list[int]
-    num_classes: int
-
-
-def _check_labels(
-    samples: Tensor,
-    labels: Tensor,
-    *,
-    num_classes: int,
-    classes: Sequence[int] | None = None,
-    ignore_index: int = 255,
-) -> _Labels:
-    """Check samples (S, H, W) and labels (A, H, W) by `PairOptions`."""
-    check_maps('samples', samples, num_classes)
-    check_maps('labels', labels, num_classes, ignore_index)
+def _checked(samples: Tensor, labels: Tensor, how: Comparison) -> Tensor:
+    """Labels (A, H, W), where they are compared with samples (S, H, W)."""
+    check_maps('samples', samples, how.num_classes)
+    check_maps('labels', labels, how.num_classes, how.ignore_index)
     check_same_size(samples=samples, labels=labels)
-    ids = check_classes(classes, num_classes)
-    labels = labels.to(samples.device)
-    return _Labels(labels, ~has_id(labels, ignore_index), ids, num_classes)
+    return labels.to(samples.device)
 
 
 def joint_class_ious(
-    samples: Tensor, labels: Tensor, **options: Unpack[PairOptions]
+    samples: Tensor, labels: Tensor, how: Comparison
 ) -> ClassIoU:
     """IoU per class of all pairs among the samples *and* labels of an image.
 
@@ -162,61 +180,59 @@ def joint_class_ious(
     Args:
         samples: Shape (S, H, W).
         labels: Shape (A, H, W).
-        options: See :class:`PairOptions`.
+        how: See :class:`Comparison`.
 
     Returns:
         Table of shape (C, S + A, S + A), samples first.
     """
-    labels, valid, ids, k = _check_labels(samples, labels, **options)
-    maps = torch.cat([_small(m, k) for m in (samples, labels)])
-    valid = _one_window(valid)
+    labels = _checked(samples, labels, how)
+    both = (_small(m, how.num_classes) for m in (samples, labels))
+    maps = torch.cat([*both])
+    valid = _one_window(~has_id(labels, how.ignore_index))
     if len(valid) > 1:
         seen = valid.any(0).expand(len(samples), -1, -1)
         valid = torch.cat([seen, valid])
-    return class_ious(maps, maps, valid, valid, ids, k)
+    return class_ious(maps, maps, valid, valid, how.ids, how.num_classes)
 
 
 def cross_class_ious(
-    samples: Tensor, labels: Tensor, **options: Unpack[PairOptions]
+    samples: Tensor, labels: Tensor, how: Comparison
 ) -> ClassIoU:
     """The (C, S, A) part of :func:`joint_class_ious`; same inputs."""
-    labels, valid, ids, k = _check_labels(samples, labels, **options)
-    everywhere = torch.ones_like(samples[:1], dtype=torch.bool)
-    return class_ious(samples, labels, everywhere, valid, ids, k)
+    labels = _checked(samples, labels, how)
+    seen = ~has_id(labels, how.ignore_index)
+    every = torch.ones_like(samples[:1], dtype=torch.bool)
+    return class_ious(samples, labels, every, seen, how.ids, how.num_classes)
 
 
 @torch.no_grad()
-def pairwise_iou(
-    a: Tensor,
-    b: Tensor,
-    *,
-    num_classes: int,
-    classes: Sequence[int] | None = None,
-    ignore_index: int = 255,
-    absent: str = 'skip',
-) -> Tensor:
+def pairwise_iou(a: Maps, b: Maps, **options: Unpack[PairOptions]) -> Tensor:
     """Mean IoU over classes of every map in ``a`` with every map in ``b``.
 
     Args:
-        a: Integer label maps, shape (S, H, W) or (N, S, H, W).
-        b: Integer label maps, shape (A, H, W) or (N, A, H, W).
-        num_classes: Number of classes K; ids are 0 .. K - 1.
-        classes: Ids that are averaged; None is all, (1,) the foreground.
-        ignore_index: A pair leaves out the pixels where either map has it.
-        absent: What a class missing from both maps counts: 'skip' leaves it
-            out of the mean (NaN if none remains), 'one' counts it 1.
+        a: Integer label maps, shape (N, S, H, W) or (S, H, W).
+        b: Integer label maps, shape (N, A, H, W) or (A, H, W). A pair leaves
+            out the pixels that either map ignores.
+        options: See :class:`Comparison`.
 
     Returns:
-        Shape (S, A) or (N, S, A), float64; NaN for a pair without an IoU:
+        Shape (N, S, A) or (S, A), float64; NaN for a pair without an IoU:
         one in which no pixel is labelled, or 'skip' leaves no class.
-    """
-    ids = check_classes(classes, num_classes)
 
-    def compare(x: Tensor, y: Tensor) -> Tensor:
-        check_maps('a', x, num_classes, ignore_index)
-        check_maps('b', y, num_classes, ignore_index)
+    Example:
+        >>> a = torch.tensor([[[0, 1, 1, 1]]])
+        >>> b = torch.tensor([[[0, 0, 1, 1]], [[0, 1, 1, 255]]])
+        >>> pairwise_iou(a, b, num_classes=2)
+        tensor([[0.6667, 1.0000]], dtype=torch.float64)
+    """
+    how = Comparison(**options)
+
+    def compare(x: Tensor, y: Tensor, *_: None) -> Tensor:
+        check_maps('a', x, how.num_classes, how.ignore_index)
+        check_maps('b', y, how.num_classes, how.ignore_index)
         check_same_size(a=x, b=y)
-        valid = ~has_id(x, ignore_index), ~has_id(y, ignore_index)
-        return class_ious(x, y, *valid, ids, num_classes).mean(absent)
+        seen, valid = (~has_id(m, how.ignore_index) for m in (x, y))
+        table = class_ious(x, y, seen, valid, how.ids, how.num_classes)
+        return table.mean(how.rule)
 
     return per_image(compare, a, b)

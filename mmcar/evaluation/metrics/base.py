@@ -2,21 +2,19 @@
 
 import csv
 import io
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from mmengine.evaluator import BaseMetric
 
 from ...utils.checks import one_of
 from ...utils.errors import UserError
 from ...utils.files import write_file
-from .conventions import Conventions, class_ids, class_number
+from ..functional import Comparison
+from ..functional.bounds import mean_scores
+from .classes import class_ids, class_number
 from .fields import count_unlabelled, image_name, refuse_nonfinite
-
-_NO_SCORES = ('image', 'labels_left_out')
 
 
 class ImageMetric(BaseMetric):
@@ -96,17 +94,13 @@ class SampleMetric(ImageMetric):
         counts = [num_samples] if isinstance(num_samples, int) else num_samples
         if not counts or min(counts) < 1:
             raise UserError(f'num_samples: expected counts > 0, got {counts}')
-        if absent not in (None, 'skip', 'one'):
-            raise UserError(
-                f"absent: expected 'skip', 'one' or None, got {absent!r}"
-            )
         self.num_samples = tuple(counts)
         self.ignore_index = ignore_index
         self.csv_file = csv_file
         self._num_classes = num_classes
         self._classes = classes
         self._absent = absent
-        self._conventions: Conventions | None = None
+        self._how: Comparison | None = None
 
     @property
     def dataset_meta(self) -> dict | None:
@@ -117,23 +111,19 @@ class SampleMetric(ImageMetric):
     def dataset_meta(self, dataset_meta: dict | None) -> None:
         # Loops set it when they are built: a mistake costs no iteration.
         self._dataset_meta = dataset_meta
-        self._conventions = None if dataset_meta is None else self._resolve()
+        self._how = None if dataset_meta is None else self._resolve()
 
     @property
-    def conventions(self) -> Conventions:
+    def how(self) -> Comparison:
         """How maps are compared, checked against the data set."""
-        if self._conventions is None:
-            self._conventions = self._resolve()
-        return self._conventions
+        if self._how is None:
+            self._how = self._resolve()
+        return self._how
 
-    def _resolve(self) -> Conventions:
+    def _resolve(self) -> Comparison:
         number = class_number(self._num_classes, self.class_names)
-        return Conventions(
-            number,
-            class_ids(self._classes, self.class_names, number),
-            self._absent,
-            self.ignore_index,
-        )
+        ids = class_ids(self._classes, self.class_names, number)
+        return Comparison(number, ids, self._absent, self.ignore_index)
 
     @abstractmethod
     def score(self, data_sample: dict) -> dict[str, float]:
@@ -153,17 +143,14 @@ class SampleMetric(ImageMetric):
         """Average over the images that have a score; count the others."""
         if self.csv_file is not None:
             write_csv(self.csv_file, results)
-        metrics: dict[str, float] = {}
-        for name in (key for key in results[0] if key not in _NO_SCORES):
-            values = np.array([result[name] for result in results])
-            missing = np.isnan(values)
-            metrics[name] = (
-                math.nan if missing.all() else float(values[~missing].mean())
-            )
-            metrics[f'{name}_left_out'] = int(missing.sum())
-        labels = sum(result['labels_left_out'] for result in results)
+        scores = [
+            {k: v for k, v in result.items() if k != 'image'}
+            for result in results
+        ]
+        means = mean_scores(scores)
         title = self.title or type(self).__name__
-        return metrics | {f'{title}_labels_left_out': labels}
+        means[f'{title}_labels_left_out'] = means.pop('labels_left_out')
+        return means
 
 
 def write_csv(path: str, rows: Sequence[dict]) -> None:

@@ -11,12 +11,8 @@ from torch.nn.functional import one_hot
 from ...sampling.kernels import gains_by_tiles, row_blocks
 from ...structures import ClassFlips, class_flips_of
 from ...utils.errors import UserError
-from ..functional.calibration import (
+from ..functional import (
     CalibrationBins,
-    observe,
-    sum_scores,
-)
-from ..functional.class_flips import (
     flip_observations,
     flip_offsets,
     flip_probability_sums,
@@ -29,6 +25,7 @@ from .fields import (
     image_name,
     labels_of,
     samples_of,
+    weights_of,
 )
 
 
@@ -39,11 +36,14 @@ def _sample_mean(data_sample: dict, num_classes: int) -> Tensor | None:
     if 'pred_samples' not in data_sample:
         return None
     samples = samples_of(data_sample)
+    weights = weights_of(data_sample, len(samples))
+    if weights is None:
+        weights = torch.ones(len(samples))
     shape = (num_classes, *samples.shape[1:])
-    total = samples.new_zeros(shape, dtype=torch.long)
-    for sample in samples:  # one at a time saves memory
-        total += one_hot(sample.long(), num_classes).permute(2, 0, 1)
-    return total / len(samples)
+    total = torch.zeros(shape, device=samples.device)
+    for sample, weight in zip(samples, weights.tolist(), strict=True):
+        total += weight * one_hot(sample.long(), num_classes).permute(2, 0, 1)
+    return total / weights.sum().item()
 
 
 def _agreement(data_sample: dict, label: Tensor) -> Tensor | None:
@@ -141,9 +141,6 @@ class CalibrationMetric(ImageMetric):
             source: CalibrationBins(self.num_bins, self.ignore_index)
             for source in sources
         }
-        scores = {
-            source: torch.zeros(3, dtype=torch.float64) for source in sources
-        }
         logits = sources['']
         blocks: Iterable[slice] = [slice(None)]
         if gains_by_tiles(logits.device):
@@ -155,12 +152,10 @@ class CalibrationMetric(ImageMetric):
                 part = maps[:, rows]
                 # a log-probability is its own logit: plain ones work too
                 part = part if source else part.softmax(0)
-                observed = observe(part, seen, own, self.ignore_index)
-                bins[source].add(observed)
-                scores[source] += torch.stack(sum_scores(observed)).cpu()
+                bins[source].update(part, seen, own)
         return {
             **{f'bins{source}': own.sums for source, own in bins.items()},
-            **{f'scores{source}': own for source, own in scores.items()},
+            **{f'scores{source}': own.scores for source, own in bins.items()},
         }
 
     def compute_metrics(self, results: list[dict]) -> dict[str, float]:
@@ -172,11 +167,11 @@ class CalibrationMetric(ImageMetric):
                 continue
             bins = CalibrationBins(self.num_bins)
             bins.sums = sum(result[f'bins{source}'] for result in results)
-            count, brier, nll = sum(r[f'scores{source}'] for r in results)
+            bins.scores = sum(result[f'scores{source}'] for result in results)
             metrics[f'ECE{source}'] = bins.ece.item()
             metrics[f'MCE{source}'] = bins.mce.item()
-            metrics[f'Brier{source}'] = (brier / count).item()
-            metrics[f'NLL{source}'] = (nll / count).item()
+            metrics[f'Brier{source}'] = bins.brier.item()
+            metrics[f'NLL{source}'] = bins.nll.item()
             if flips:
                 sums = sum(result[f'offsets{source}'] for result in results)
                 offsets = flip_offsets(sums, flips).tolist()

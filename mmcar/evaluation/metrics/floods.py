@@ -56,7 +56,7 @@ class FloodMetric(SampleMetric):
     def largest(self) -> Tensor:
         """The largest share (K,) of each class in the training set."""
         if self._largest is None:
-            number = self.conventions.num_classes
+            number = self.how.num_classes
             if self._given is not None:
                 if len(self._given) != number:
                     raise UserError(
@@ -91,7 +91,7 @@ class FloodMetric(SampleMetric):
     def score(self, data_sample: dict) -> dict[str, float]:
         """Flood rate of one image for every sample count."""
         samples = samples_of(data_sample, max(self.num_samples))
-        flooded = floods(samples, self.largest, self.conventions.classes)
+        flooded = floods(samples, self.largest, self.how.ids)
         scores = {}
         for n in self.num_samples:
             first, weights = flooded[:n].double(), weights_of(data_sample, n)

@@ -3,17 +3,9 @@
 from mmseg.registry import METRICS
 
 from ...structures import class_flips_of
-from ...utils.errors import UserError
-from ..functional.class_flips import flip_energy_terms
-from ..functional.ged import EnergyTerms, energy_distance_terms
+from ..functional import EnergyTerms, ged_terms
 from .base import SampleMetric
-from .fields import (
-    base_label_of,
-    image_name,
-    labels_of,
-    samples_of,
-    weights_of,
-)
+from .fields import base_label_of, labels_of, samples_of, weights_of
 
 
 @METRICS.register_module()
@@ -30,34 +22,15 @@ class GEDMetric(SampleMetric):
 
     def terms(self, data_sample: dict, number: int) -> EnergyTerms:
         """Terms of the distance for the first samples of an image."""
-        samples, how = samples_of(data_sample, number), self.conventions
-        weights = weights_of(data_sample, number)
         flips = class_flips_of(data_sample)
-        if not flips:
-            return energy_distance_terms(
-                samples,
-                labels_of(data_sample),
-                absent=how.absent,
-                sample_weights=weights,
-                num_classes=how.num_classes,
-                classes=how.classes,
-                ignore_index=how.ignore_index,
-            )
-        if how.given_classes is not None or how.given_absent == 'one':
-            raise UserError(
-                f'{image_name(data_sample)}: classes={how.given_classes}, '
-                f'absent={how.given_absent!r}: where classes flip by a table, '
-                'the distance is over the classes of the table that are '
-                "present; delete 'classes' and 'absent' of the metric"
-            )
-        label = base_label_of(data_sample)
-        return flip_energy_terms(
-            samples,
-            label,
-            flips,
-            how.num_classes,
-            how.ignore_index,
-            weights,
+        return ged_terms(
+            samples_of(data_sample, number),
+            base_label_of(data_sample)[None]
+            if flips
+            else labels_of(data_sample),
+            sample_weights=weights_of(data_sample, number),
+            flips=flips,
+            **vars(self.how),
         )
 
     def score(self, data_sample: dict) -> dict[str, float]:

@@ -28,14 +28,11 @@ class HMIoUMetric(SampleMetric):
                 'that are given, but here labels flip by a table; use '
                 'GEDMetric'
             )
-        how = self.conventions
         every = cross_class_ious(
             samples_of(data_sample, max(self.num_samples)),
             labels_of(data_sample),
-            num_classes=how.num_classes,
-            classes=how.classes,
-            ignore_index=how.ignore_index,
-        ).labelled_mean(how.absent)
+            self.how,
+        ).labelled_mean(self.how.rule)
         scores = {}
         for n in self.num_samples:
             iou = every[:n]

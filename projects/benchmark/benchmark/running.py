@@ -12,7 +12,8 @@ import torch
 from mmengine.config import Config
 from mmseg.registry import DATASETS
 
-from mmcar.evaluation.bounds import reference_scores
+from mmcar.evaluation import bounds
+from mmcar.evaluation.metrics.fields import labels_of
 from mmcar.models.weights import load_weights
 from mmcar.utils.errors import NonFiniteError
 from mmcar.utils.files import write_json
@@ -168,12 +169,14 @@ class Benchmark(Trainer):
                 return found
             dataset = DATASETS.build(cfg.test_dataloader.dataset)
             log(f'{task.title}: {PERFECT}')
-            scores = reference_scores(
-                (dataset[i]['data_samples'] for i in range(len(dataset))),
+            images = (dataset[i]['data_samples'] for i in range(len(dataset)))
+            scores = bounds(
+                (labels_of(image.to_dict()) for image in images),
                 num_classes=task.num_classes,
                 num_samples=(16, 100),
                 classes=task.scored,
                 absent=cfg.test_evaluator[0].get('absent'),
+                flips=dataset.metainfo.get('class_flips'),
             )
             record = dict(
                 task=task.name,

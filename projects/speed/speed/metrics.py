@@ -22,8 +22,7 @@ from torch import Tensor
 
 from mmcar.datasets import Cityscapes24Dataset
 from mmcar.evaluation import (
-    flip_energy_distance,
-    generalized_energy_distance,
+    ged,
 )
 from mmcar.structures import class_flips_of
 
@@ -62,14 +61,13 @@ def cityscapes24(num_samples: int) -> tuple[Tensor, Tensor]:
 def ours_lidc(samples: Tensor, labels: Tensor, limit: float) -> tuple:
     """Packed bits."""
     options = {'num_classes': 2, 'classes': (1,), 'absent': 'one'}
-    ged = generalized_energy_distance(samples, labels, **options)
-    return ged.item(), 1.0
+    return ged(samples, labels, **options).item(), 1.0
 
 
 def ours_flips(samples: Tensor, label: Tensor, limit: float) -> tuple:
     """Packed bits, and no modes."""
-    ged = flip_energy_distance(samples, label, flips=FLIPS, num_classes=24)
-    return ged.item(), 1.0
+    found = ged(samples, label[None], flips=FLIPS, num_classes=24)
+    return found.item(), 1.0
 
 
 def _loop(

@@ -24,7 +24,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from mmcar.cli import keep_freed_memory
-from mmcar.evaluation import generalized_energy_distance
+from mmcar.evaluation import ged
 from mmcar.models import GumbelSampler, RefinementUNet
 from mmcar.sampling.kernels import lay_out_weights
 
@@ -58,7 +58,7 @@ def score(samples: int, annotators: int, side: int) -> Callable[[], object]:
     """A call that takes the GED of so many samples and labels."""
     maps = torch.randint(2, (samples + annotators, side, side))
     maps = maps.to(torch.uint8)
-    return lambda: generalized_energy_distance(
+    return lambda: ged(
         maps[:samples], maps[samples:], num_classes=2, classes=(1,)
     )
 

@@ -4,15 +4,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmcar.evaluation import (
-    energy_distance_terms,
-    generalized_energy_distance,
-)
+from mmcar.evaluation import ged, ged_terms, sample_diversity
+from mmcar.structures import ClassFlips
+from mmcar.utils.errors import UserError
 
 from .. import brute_force as bf
 
+LIDC = {'num_classes': 2, 'classes': (1,), 'absent': 'one'}
+ROWS = ((0, 2, 0.25), (1, 3, 0.5))
 
-@settings(max_examples=60, deadline=None)
+
+@settings(max_examples=80)
 @given(
     seed=bf.seeds,
     s=st.integers(1, 5),
@@ -20,143 +22,175 @@ from .. import brute_force as bf
     k=st.integers(1, 4),
     absent=st.sampled_from(['skip', 'one']),
     ignore=st.sampled_from([None, 255]),
+    blank=st.booleans(),
     weighted=st.booleans(),
 )
-def test_equals_brute_force(seed, s, a, k, absent, ignore, weighted):
+def test_equals_brute_force(seed, s, a, k, absent, ignore, blank, weighted):
     x = bf.maps(s, k, seed=seed)
     y = bf.maps(a, k, ignore=ignore, seed=seed + 1)
     if ignore:
         y[:, 0] = 255  # a row that every label ignores
+    if blank:
+        y = bf.blank_some(y, seed)
     classes = list(range(seed % k, k))
     weights = np.random.default_rng(seed).random(a) if weighted else None
-    terms = energy_distance_terms(
-        x,
-        y,
-        num_classes=k,
-        classes=classes,
-        absent=absent,
-        label_weights=None if weights is None else torch.tensor(weights),
-    )
+    how = dict(num_classes=k, classes=classes, absent=absent)
+    terms = ged_terms(x, y, label_weights=weights, **how)
     weights = [1.0] * a if weights is None else weights
     want = bf.ged_terms(x, y, weights, classes, 255, absent)
     np.testing.assert_allclose(terms, want, atol=1e-12)
+    diversity = sample_diversity(x, **how)
+    everywhere = bf.ged_terms(x, x[:1], [1.0], classes, -1, absent)[1]
+    np.testing.assert_allclose(diversity, everywhere, atol=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    seed=bf.seeds,
-    a=st.integers(1, 4),
-    k=st.integers(1, 3),
-    absent=st.sampled_from(['skip', 'one']),
-    weighted=st.booleans(),
-)
-def test_unlabelled_and_disjoint_labels(seed, a, k, absent, weighted):
-    x = bf.maps(3, k, seed=seed)
-    y = bf.blank_some(bf.maps(a, k, ignore=255, seed=seed + 1), seed)
-    weights = np.random.default_rng(seed).random(a) if weighted else np.ones(a)
-    terms = energy_distance_terms(
-        x,
-        y,
-        num_classes=k,
-        absent=absent,
-        label_weights=torch.tensor(weights),
-    )
-    want = bf.ged_terms(x, y, weights, range(k), 255, absent)
-    np.testing.assert_allclose(terms, want, atol=1e-12)
-
-
-def test_annotators_who_labelled_nothing_change_no_score():
-    x = torch.zeros(2, 3, 3, dtype=torch.uint8)
-    y = torch.ones(1, 3, 3, dtype=torch.uint8)
-    nothing = torch.full((3, 3, 3), 255, dtype=torch.uint8)
-    wrong = generalized_energy_distance(x, y, **lidc)
-    assert wrong == 2
-    with_them = generalized_energy_distance(x, torch.cat([y, nothing]), **lidc)
-    assert with_them == wrong
-    assert generalized_energy_distance(x, nothing, **lidc).isnan()
-
-
-lidc = {'num_classes': 2, 'classes': (1,), 'absent': 'one'}
-
-
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40)
 @given(seed=bf.seeds, s=st.integers(1, 6), a=st.integers(1, 5))
 def test_properties_of_the_foreground_distance(seed, s, a):
     x, y = bf.maps(s, 2, seed=seed), bf.maps(a, 2, seed=seed + 1)
-    ged = generalized_energy_distance(x, y, **lidc)
-    assert ged >= -1e-12  # the Jaccard distance is of negative type
-    swapped = generalized_energy_distance(y, x, **lidc)
-    shuffled = generalized_energy_distance(x.flip(0), y.flip(0), **lidc)
-    torch.testing.assert_close(ged, swapped)
-    torch.testing.assert_close(ged, shuffled)
-    same = generalized_energy_distance(x, x.flip(0), **lidc)
-    assert abs(same) < 1e-12
-    repeated = generalized_energy_distance(x.repeat(3, 1, 1), y, **lidc)
-    torch.testing.assert_close(ged, repeated)
+    found = ged(x, y, **LIDC)
+    assert found >= -1e-12  # the Jaccard distance is of negative type
+    assert abs(ged(x, x.flip(0), **LIDC)) < 1e-12
+    for same in ((y, x), (x.flip(0), y.flip(0)), (x.repeat(3, 1, 1), y)):
+        torch.testing.assert_close(ged(*same, **LIDC), found)
 
 
-def test_weights_are_repetitions():
-    x, y = bf.maps(3, 3, seed=3), bf.maps(2, 3, ignore=255, seed=4)
-    weighted = generalized_energy_distance(
-        x, y, num_classes=3, label_weights=torch.tensor([3.0, 1.0])
+def test_two_classes_are_background_and_foreground():
+    x, y = bf.maps(3, 2), bf.maps(2, 2, seed=1)
+    x[0] = y[0] = 0
+    assert ged(x, y, num_classes=2) == ged(x, y, **LIDC)
+    assert ged(x, y, num_classes=2) != ged(x, y, **LIDC | {'classes': (0, 1)})
+
+
+@pytest.mark.parametrize('absent', ['skip', 'one'])
+def test_weights_are_repetitions(absent):
+    number = torch.tensor([1, 4, 0, 3])
+    x, y = bf.maps(4, 4, seed=1), bf.maps(4, 4, ignore=255, seed=2)
+    how = dict(num_classes=4, absent=absent)
+    weights = dict(sample_weights=2.0 * number, label_weights=number + 1)
+    repeated = (
+        x.repeat_interleave(number, 0),
+        y.repeat_interleave(number + 1, 0),
     )
-    repeated = generalized_energy_distance(x, y[[0, 0, 0, 1]], num_classes=3)
-    torch.testing.assert_close(weighted, repeated)
+    found = ged_terms(x, y, **weights, **how)
+    torch.testing.assert_close(found, ged_terms(*repeated, **how))
+    assert not torch.allclose(found.ged, ged(x, y, **how))
+    diversity = sample_diversity(x, sample_weights=number, **how)
+    torch.testing.assert_close(diversity, found.samples)
 
 
 def test_image_without_a_pair_has_no_score():
     zeros = torch.zeros(2, 3, 3, dtype=torch.uint8)
-    options = {'num_classes': 2, 'classes': (1,)}
-    assert generalized_energy_distance(zeros, zeros, **options).isnan()
+    how = {'num_classes': 2, 'absent': 'skip'}
+    assert ged(zeros, zeros, **how).isnan()
     # the labels have the class, so only E d(s, s') is empty
-    ged = generalized_energy_distance(zeros, zeros + 1, **options)
-    assert ged.isnan()
-    terms = energy_distance_terms(zeros, zeros + 1, **options)
-    assert terms.cross == 1 and terms.labels == 0
-
-
-def test_several_images_at_once():
-    x = torch.stack([bf.maps(3, 3, seed=i) for i in range(3)])
-    y = torch.stack([bf.maps(2, 3, ignore=255, seed=i + 5) for i in range(3)])
-    w = torch.tensor([[1.0, 2.0], [1.0, 0.0], [0.5, 0.5]])
-    got = generalized_energy_distance(x, y, num_classes=3, label_weights=w)
-    for i in range(3):
-        one = generalized_energy_distance(
-            x[i], y[i], num_classes=3, label_weights=w[i]
-        )
-        torch.testing.assert_close(got[i], one)
+    terms = ged_terms(zeros, zeros + 1, **how)
+    assert terms.ged.isnan() and terms.cross == 1 and terms.labels == 0
+    assert ged(zeros, torch.full_like(zeros, 255), **LIDC).isnan()
 
 
 def test_ignore_index_that_is_also_a_class():
     # the label's 0 is void, a sample's 0 is a prediction like any other
     x, y = torch.tensor([[[0, 1, 2]]]), torch.tensor([[[0, 1, 1]]])
-    terms = energy_distance_terms(x, y, num_classes=3, ignore_index=0)
+    terms = ged_terms(x, y, num_classes=3, ignore_index=0)
     assert terms.cross.item() == pytest.approx(1 - (0.5 + 0) / 2)
 
 
-@pytest.mark.parametrize(
-    ('weights', 'message'),
-    [([1.0], r'\(1,\)'), ([-1.0, 2.0], '>= 0'), ([0.0, 0.0], 'positive')],
+def random_flips(n, rng):
+    ids = rng.permutation(2 * n + 2)[: 2 * n]
+    probs = rng.choice([0, 1, 0.25, 0.5, 0.9], n)
+    return [
+        (int(c), int(t), float(p))
+        for c, t, p in zip(ids[:n], ids[n:], probs, strict=True)
+    ]
+
+
+@settings(max_examples=40)
+@given(
+    seed=bf.seeds,
+    s=st.integers(1, 4),
+    n=st.integers(1, 4),
+    ignore=st.sampled_from([None, 255]),
+    twins=st.booleans(),
 )
-def test_bad_weights(weights, message):
-    x = bf.maps(2, 2)
-    with pytest.raises(ValueError, match=f'label_weights.*{message}'):
-        generalized_energy_distance(
-            x, x, num_classes=2, label_weights=torch.tensor(weights)
-        )
+def test_flips_equal_enumeration(seed, s, n, ignore, twins):
+    k, rng = 2 * n + 2, np.random.default_rng(seed)
+    flips = random_flips(n, rng)
+    x = bf.maps(s, k, seed=seed)
+    label = bf.maps(1, k, ignore=ignore, seed=seed + 1)
+    if not twins:
+        for c, t, _ in flips:
+            label[label == t] = c
+    got = ged_terms(x, label, flips=flips, num_classes=k)
+    labels, probs = bf.modes(label[0], flips)
+    classes = [i for c, t, _ in flips for i in (c, t)]
+    want = bf.ged_terms(x, labels, probs, classes, 255, 'skip')
+    np.testing.assert_allclose(got, want, atol=1e-9)
 
 
-def test_bad_maps():
-    x = bf.maps(2, 2)
-    with pytest.raises(ValueError, match=r'samples.*\[255\]'):
-        generalized_energy_distance(x + 255 - x, x, num_classes=2)
-    with pytest.raises(ValueError, match='samples'):
-        generalized_energy_distance(x[:0], x, num_classes=2)
-    with pytest.raises(ValueError, match='labels'):
-        generalized_energy_distance(x, x[:0], num_classes=2)
-    with pytest.raises(ValueError, match=r'samples.*float'):
-        generalized_energy_distance(x.float(), x, num_classes=2)
-    with pytest.raises(ValueError, match=r'labels.*ndarray'):
-        generalized_energy_distance(x, x.numpy(), num_classes=2)
-    with pytest.raises(ValueError, match='leading image'):
-        generalized_energy_distance(x[None], x, num_classes=2)
+def test_flips_of_cityscapes24_equal_weighted_modes():
+    flips = [(1, 19, 8 / 17), (11, 20, 7 / 17), (13, 21, 6 / 17)]
+    flips += [(8, 22, 5 / 17), (0, 23, 4 / 17)]
+    x = bf.maps(16, 24, (32, 64))
+    label = bf.maps(1, 19, (32, 64), ignore=255, seed=7)
+    number = torch.arange(16) % 5
+    got = ged(x, label, flips=flips, num_classes=24, sample_weights=number)
+    labels, probs = bf.modes(label[0], flips)
+    table = ClassFlips.parse(flips)
+    how = dict(num_classes=24, classes=table.ids, label_weights=probs)
+    repeated = x.repeat_interleave(number, 0)
+    assert len(labels) == 32 and abs(got - ged(repeated, labels, **how)) < 1e-9
+    by_table = ged(x, label, flips=table, num_classes=24)
+    assert by_table == ged(x, label, flips=flips, num_classes=24)
+
+
+def test_flips_without_a_switchable_class_have_no_score():
+    label = torch.ones(1, 2, 2, dtype=torch.uint8)
+    how = dict(flips=[(0, 2, 0.5)], num_classes=3)
+    assert ged(label, label, **how).isnan()
+    # only the label has one: the samples' own expectation is empty
+    terms = ged_terms(label, label * 0, **how)
+    assert terms.cross == 1 and terms.samples.isnan()
+    nobody = ged_terms(label, torch.full_like(label, 255), **how)
+    assert all(term.isnan() for term in nobody)
+
+
+def test_many_flips_need_no_enumeration():
+    n = 30
+    flips = [(i, n + i, 0.5) for i in range(n)]
+    label = torch.arange(n).repeat_interleave(4).view(1, 2, 60)
+    samples = torch.cat([label, label + n])
+    terms = ged_terms(samples, label, flips=flips, num_classes=2 * n)
+    # either agrees on a class with probability 1/2; both twins occur else
+    assert 0.5 < terms.cross < 0.75 and terms.samples == 0.5
+
+
+@pytest.mark.parametrize('flips', [None, ROWS])
+def test_several_images_at_once(flips):
+    a = 1 if flips else 2
+    x = torch.stack([bf.maps(3, 4, seed=i) for i in range(3)])
+    y = torch.stack([bf.maps(a, 2, ignore=255, seed=i + 5) for i in range(3)])
+    how = dict(num_classes=4, flips=flips)
+    weights = torch.rand(3, 3)
+    got = ged_terms(x, y, sample_weights=weights, **how)
+    for i in range(3):
+        one = ged_terms(x[i], y[i], sample_weights=weights[i], **how)
+        assert [term[i] for term in got] == list(one)
+
+
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [
+        ({'absent': 'one'}, "delete 'classes'"),
+        ({'classes': (1,)}, "delete 'classes'"),
+        ({'labels': 2}, r'one base label.*\(2, 5, 7\)'),
+        ({'label_weights': [1.0]}, 'one base label'),
+        ({'flips': [(0, 1)]}, 'probability'),
+        ({'flips': [(0, 5, 0.5)]}, 'from 0 to 3'),
+    ],
+)
+def test_what_flips_do_not_go_with(change, message):
+    how = dict(num_classes=4, flips=ROWS) | change
+    labels = bf.maps(how.pop('labels', 1), 2)
+    with pytest.raises(UserError, match=message):
+        ged(bf.maps(2, 4), labels, **how)

@@ -5,7 +5,7 @@ import torch
 from mmcar.evaluation import (
     describe_changes,
     find_flip_states,
-    find_hypotheses,
+    hypotheses,
 )
 from mmcar.evaluation.functional.hypotheses import (
     APART,
@@ -55,7 +55,7 @@ def two_modes(number, seed=0, share=0.7):
 def hypotheses_of(samples, decision=None, **changes):
     decision = samples[0] if decision is None else decision
     settings = dict(num_classes=2) | changes
-    return find_hypotheses(samples, decision, **settings)
+    return hypotheses(samples, decision, **settings)
 
 
 @pytest.mark.parametrize('number', [16, 20, 100])

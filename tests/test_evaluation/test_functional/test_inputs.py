@@ -1,104 +1,130 @@
-"""A sample of weight n counts as much as n equal samples."""
+"""What every function takes and refuses: axes, arrays, weights, ids."""
 
+import numpy as np
 import pytest
 import torch
 
 from mmcar.evaluation import (
-    find_flip_states,
-    find_hypotheses,
-    flip_energy_terms,
-    generalized_energy_distance,
-    hungarian_matched_iou,
-    sample_diversity,
+    calibration,
+    ged,
+    hm_iou,
+    hypotheses,
+    pairwise_iou,
 )
-from mmcar.structures import ClassFlips
 from mmcar.utils.errors import UserError
 
 from .. import brute_force as bf
 
-REPEATS = torch.tensor([1, 4, 0, 3])
-FLIPS = ((0, 2, 0.25), (1, 3, 0.5))
+SCORES = (ged, hm_iou)
+THREE = dict(num_classes=3)
 
 
-def weighted_and_repeated(k=4):
-    samples = bf.maps(4, k, seed=1)
-    return samples, samples.repeat_interleave(REPEATS, 0)
+@pytest.mark.parametrize('dtype', ['u1', 'u2', '>u2', 'i8', '>i4'])
+@pytest.mark.parametrize('score', SCORES)
+def test_arrays_count_as_tensors(score, dtype):
+    x, y = bf.maps(3, 3), bf.maps(2, 3, ignore=255, seed=1)
+    given = [m.numpy().astype(dtype)[:, ::-1] for m in (x, y)]
+    given[0].flags.writeable = False
+    weights = np.array([1, 2, 3])
+    want = score(x.flip(1), y.flip(1), **THREE, sample_weights=weights)
+    assert score(*given, **THREE, sample_weights=weights) == want
+    probs = torch.rand(3, 5, 7).softmax(0).double()
+    found = calibration(probs.numpy().astype('>f8'), y.numpy())
+    assert found.sums.equal(calibration(probs, y).sums)
+    groups = hypotheses(x.numpy(), x[0].numpy(), **THREE)
+    assert groups == hypotheses(x, x[0], **THREE)
 
 
-@pytest.mark.parametrize('absent', ['skip', 'one'])
-def test_distances_and_matchings(absent):
-    samples, repeated = weighted_and_repeated()
-    labels = bf.maps(3, 4, ignore=255, seed=2)
-    how = dict(num_classes=4, absent=absent)
-    for score in (
-        generalized_energy_distance,
-        hungarian_matched_iou,
-        lambda x, y, **kwargs: sample_diversity(x, **kwargs),
+@pytest.mark.parametrize(
+    ('samples', 'labels'),
+    [
+        ((16, 4, 5, 7), (4, 2, 5, 7)),  # as the model draws them
+        ((4, 16, 5, 7), (2, 4, 5, 7)),
+        ((4, 16, 5, 7), (4, 2, 7, 5)),
+        ((4, 16, 5, 7), (4, 5, 7)),
+        ((16, 5, 7), (4, 2, 5, 7)),
+        ((0, 16, 5, 7), (0, 2, 5, 7)),
+        ((4, 0, 5, 7), (4, 2, 5, 7)),
+        ((2, 16, 4, 5, 7), (2, 16, 4, 5, 7)),
+    ],
+)
+def test_shapes_that_tell_a_wrong_order_are_refused(samples, labels):
+    x, y = (torch.zeros(shape).int() for shape in (samples, labels))
+    for score in (*SCORES, pairwise_iou):
+        with pytest.raises(UserError, match=r'samples|a '):
+            score(x, y, num_classes=2)
+    if len(samples) == len(labels):  # else they are labels and probabilities
+        with pytest.raises(UserError, match='probs'):
+            calibration(x / 2, y)
+
+
+def test_the_number_of_samples_tells_as_many_images_as_samples():
+    x, y = torch.zeros(4, 2, 5, 7).int(), torch.zeros(4, 2, 5, 7).int()
+    assert ged(x, y, num_classes=2, num_samples=2).tolist() == [0] * 4
+    for wrong in (
+        lambda: ged(x, y, num_classes=2, num_samples=4),
+        lambda: hm_iou(x, y, num_classes=2, num_samples=4),
+        lambda: hypotheses(x, y[:, 0], num_classes=2, num_samples=4),
     ):
-        got = score(samples, labels, **how, sample_weights=2.0 * REPEATS)
-        torch.testing.assert_close(got, score(repeated, labels, **how))
-        plain = score(samples, labels, **how)
-        assert not torch.allclose(got, plain)
-        ones = torch.ones(4)
-        again = score(samples, labels, **how, sample_weights=ones)
-        torch.testing.assert_close(again, plain)
+        with pytest.raises(UserError, match='num_samples=4'):
+            wrong()
 
 
-def test_class_flips():
-    samples, repeated = weighted_and_repeated()
-    label = bf.maps(1, 2, ignore=255, seed=3)[0]
-    got = flip_energy_terms(
-        samples, label, FLIPS, num_classes=4, sample_weights=REPEATS
-    )
-    expected = flip_energy_terms(repeated, label, FLIPS, num_classes=4)
-    torch.testing.assert_close(got, expected)
-    table = ClassFlips.parse(FLIPS, 4)
-    states = find_flip_states(samples, table, REPEATS)
-    for got, want in zip(
-        states, find_flip_states(repeated, table), strict=True
-    ):
-        assert got == pytest.approx(want)
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [
+        (dict(x=torch.rand(2, 5, 7)), r'samples: .*float32.*argmax'),
+        (dict(x=np.zeros((2, 5, 7))), r'samples: .*float64.*argmax'),
+        (dict(x=[[[0, 1]]]), r'samples: .*list'),
+        (dict(x=np.zeros((2, 5, 7), object)), r'samples: .*object'),
+        (dict(x=torch.full((2, 5, 7), 255)), r'samples.*0\.\.2, .*\[255\]'),
+        (dict(x=torch.full((2, 5, 7), -1)), r'samples: .*\[-1\]'),
+        (dict(y=torch.full((2, 5, 7), 7)), r'labels: .*or 255.*\[7\]'),
+        (dict(classes=(3,)), r'classes.*0\.\.2.*\[3\]'),
+        (dict(classes=()), 'classes'),
+        (dict(classes=(1, 1)), 'classes'),
+        (dict(absent='zero'), 'absent.*zero'),
+        (dict(sample_weights=[1.0]), r'sample_weights: .*\(2,\).*\(1,\)'),
+        (dict(sample_weights=[-1.0, 2.0]), 'sample_weights: .*>= 0'),
+        (dict(sample_weights=[0.0, 0.0]), 'sample_weights: .*positive'),
+    ],
+)
+@pytest.mark.parametrize('score', SCORES)
+def test_bad_maps_and_options(score, change, message):
+    how = THREE | change
+    maps = [how.pop(name, bf.maps(2, 3)) for name in 'xy']
+    with pytest.raises(UserError, match=message):
+        score(*maps, **how)
+
+
+@pytest.mark.parametrize(
+    ('probs', 'labels', 'message'),
+    [
+        (torch.full((2, 3, 3), 4.0), torch.zeros(1, 3, 3), 'not logits'),
+        (torch.full((2, 3, 3), torch.nan), torch.zeros(1, 3, 3), 'NaN'),
+        (torch.zeros(2, 3, 3).int(), torch.zeros(1, 3, 3), 'probs: .*int32'),
+        (torch.rand(2, 3, 3), torch.zeros(1, 3, 4), 'one size'),
+        (torch.rand(2, 3, 3), torch.full((1, 3, 3), 2), r'labels: .*\[2\]'),
+    ],
+)
+def test_bad_probabilities(probs, labels, message):
+    with pytest.raises(UserError, match=message):
+        calibration(probs, labels.int())
+    with pytest.raises(UserError, match='num_bins'):
+        calibration(probs, labels.int(), num_bins=0)
 
 
 def test_weights_of_every_image():
     samples = torch.stack([bf.maps(4, 3, seed=i) for i in (1, 2)])
     labels = torch.stack([bf.maps(2, 3, seed=i) for i in (3, 4)])
     weights = torch.rand(2, 4)
-    for score in (generalized_energy_distance, hungarian_matched_iou):
-        both = score(samples, labels, num_classes=3, sample_weights=weights)
+    for score in SCORES:
+        both = score(samples, labels, **THREE, sample_weights=weights)
         for i in range(2):
-            one = score(
-                samples[i],
-                labels[i],
-                num_classes=3,
-                sample_weights=weights[i],
-            )
-            torch.testing.assert_close(both[i], one)
-
-
-def test_hypotheses():
-    samples = torch.zeros(4, 6, 6, dtype=torch.long)
-    samples[1:3, :3] = 1
-    samples[3, 3:] = 1
-    found = find_hypotheses(
-        samples, samples[0], num_classes=2, sample_weights=REPEATS
-    )
-    shares = {h.members: h.probability for h in found}
-    assert shares == {(1, 2): 4 / 8, (3,): 3 / 8, (0,): 1 / 8}
-    assert [h.probability for h in found] == [4 / 8, 3 / 8, 1 / 8]
-    assert found[0].representative == 1
-
-
-@pytest.mark.parametrize(
-    ('weights', 'message'),
-    [
-        ([1.0, 2.0], r'sample_weights: expected shape \(4,\)'),
-        ([1.0, -1.0, 1.0, 1.0], 'sample_weights: expected finite'),
-        ([0.0] * 4, 'sample_weights: expected finite'),
-    ],
-)
-def test_bad_weights(weights, message):
-    samples, labels = bf.maps(4, 3), bf.maps(2, 3)
-    for score in (generalized_energy_distance, hungarian_matched_iou):
-        with pytest.raises(UserError, match=message):
-            score(samples, labels, num_classes=3, sample_weights=weights)
+            how = THREE | dict(sample_weights=weights[i])
+            assert both[i] == score(samples[i], labels[i], **how)
+    decisions = samples[:, 0]
+    both = hypotheses(samples, decisions, **THREE, sample_weights=weights)
+    for i in range(2):
+        how = THREE | dict(sample_weights=weights[i])
+        assert both[i] == hypotheses(samples[i], decisions[i], **how)

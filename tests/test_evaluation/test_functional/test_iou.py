@@ -9,7 +9,7 @@ from mmcar.evaluation import pairwise_iou
 from .. import brute_force as bf
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=bf.seeds,
     s=st.integers(1, 5),
@@ -27,20 +27,17 @@ def test_equals_brute_force(seed, s, a, k, absent, ignore):
     got = pairwise_iou(x, y, num_classes=k, classes=classes, absent=absent)
     want = [
         [
-            bf.iou(
-                p.numpy(),
-                q.numpy(),
-                ((p != 255) & (q != 255)).numpy(),
-                classes,
-                absent,
-            )
-            for q in y
+            bf.iou(p, q, (p != 255) & (q != 255), classes, absent)
+            for q in y.numpy()
         ]
-        for p in x
+        for p in x.numpy()
     ]
     np.testing.assert_allclose(got, want, atol=1e-12)
-    swapped = pairwise_iou(y, x, num_classes=k, classes=classes, absent=absent)
-    assert torch.equal(swapped.T.nan_to_num(-1), got.nan_to_num(-1))
+    new = torch.from_numpy(np.random.default_rng(seed).permutation(k))
+    new = torch.cat([new, torch.full((256 - k,), 255)])  # other names of ids
+    x, y, classes = new[x.long()], new[y.long()], new[classes].tolist()
+    named = pairwise_iou(y, x, num_classes=k, classes=classes, absent=absent)
+    np.testing.assert_allclose(named.T, got)
 
 
 def test_a_pair_without_a_labelled_pixel_has_no_iou():
@@ -52,25 +49,6 @@ def test_a_pair_without_a_labelled_pixel_has_no_iou():
     assert iou[0, 1].isnan() and iou[1, 0].isnan()
 
 
-def test_empty_masks():
-    empty = torch.zeros(1, 4, 4, dtype=torch.uint8)
-    full = torch.ones(1, 4, 4, dtype=torch.uint8)
-    both = torch.cat([empty, full])
-    one = pairwise_iou(both, both, num_classes=2, classes=(1,), absent='one')
-    assert one.tolist() == [[1, 0], [0, 1]]
-    skip = pairwise_iou(both, both, num_classes=2, classes=(1,))
-    assert skip[0, 0].isnan() and skip.flatten()[1:].tolist() == [0, 0, 1]
-
-
-def test_relabelling_all_classes_changes_nothing():
-    x, y = bf.maps(4, 5, seed=1), bf.maps(3, 5, seed=2)
-    new = torch.tensor([3, 0, 4, 2, 1])
-    torch.testing.assert_close(
-        pairwise_iou(new[x.long()], new[y.long()], num_classes=5),
-        pairwise_iou(x, y, num_classes=5),
-    )
-
-
 @pytest.mark.parametrize('dtype', [torch.uint8, torch.int16, torch.int64])
 def test_leading_image_dimension_and_dtypes(dtype):
     x = torch.stack([bf.maps(3, 4, seed=i) for i in range(2)]).to(dtype)
@@ -78,9 +56,8 @@ def test_leading_image_dimension_and_dtypes(dtype):
     got = pairwise_iou(x, y.long(), num_classes=4)
     assert got.shape == (2, 3, 2)
     for i in range(2):
-        torch.testing.assert_close(
-            got[i], pairwise_iou(x[i], y[i], num_classes=4), equal_nan=True
-        )
+        one = pairwise_iou(x[i], y[i], num_classes=4)
+        torch.testing.assert_close(got[i], one, equal_nan=True)
 
 
 def test_more_than_256_classes():
@@ -88,31 +65,3 @@ def test_more_than_256_classes():
     y = torch.tensor([[[5, 5, 299]]])
     got = pairwise_iou(x, y, num_classes=300)
     assert got.item() == pytest.approx((0.5 + 0 + 1) / 3)
-
-
-@pytest.mark.parametrize(
-    ('a', 'b', 'options', 'message'),
-    [
-        ((2, 4, 4), (2, 4, 5), {}, r'one size.*a \(2, 4, 4\).*\(2, 4, 5\)'),
-        ((0, 4, 4), (2, 4, 4), {}, r'a: .*non-empty'),
-        ((2, 4, 4), (0, 4, 4), {}, r'b: .*non-empty'),
-        ((4, 4), (2, 4, 4), {}, r'\(4, 4\)'),
-        ((2, 4, 4), (2, 4, 4), {'absent': 'zero'}, 'absent.*zero'),
-        ((2, 4, 4), (2, 4, 4), {'classes': (3,)}, r'classes.*\[3\]'),
-        ((2, 4, 4), (2, 4, 4), {'classes': ()}, 'classes'),
-    ],
-)
-def test_bad_shapes_and_options(a, b, options, message):
-    a, b = (torch.zeros(s, dtype=torch.uint8) for s in (a, b))
-    with pytest.raises(ValueError, match=message):
-        pairwise_iou(a, b, num_classes=3, **options)
-
-
-def test_bad_ids_and_types():
-    good = torch.zeros(1, 2, 2, dtype=torch.uint8)
-    with pytest.raises(ValueError, match=r'a: .*float32.*argmax'):
-        pairwise_iou(good.float(), good, num_classes=2)
-    with pytest.raises(ValueError, match=r'b: .*0\.\.1 or 255.*\[7\]'):
-        pairwise_iou(good, good + 7, num_classes=2)
-    with pytest.raises(ValueError, match=r'a: .*\[-1\]'):
-        pairwise_iou(good.long() - 1, good, num_classes=2)

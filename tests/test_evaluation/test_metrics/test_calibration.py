@@ -5,8 +5,8 @@ from mmengine.structures import PixelData
 
 from mmcar.evaluation import (
     CalibrationBins,
+    calibration,
     flip_observations,
-    negative_log_likelihood,
 )
 
 from ..predicted import FLIPS, evaluator, image
@@ -17,20 +17,16 @@ def test_calibration_of_probabilities_and_sample_mean():
     run = evaluator({'type': 'CalibrationMetric', 'num_bins': 5})
     run.process(images)
     got = run.evaluate(4)
-    nll, counts = [], []
     bins, mean_bins = CalibrationBins(5), CalibrationBins(5)
     for x in images:
         labels = x.gt_sem_segs.data
         probs = x.seg_logits.data.exp()
         bins.update(probs, labels)
         mean_bins.update(x.sample_probs.data, labels)
-        nll.append(negative_log_likelihood(probs, labels))
-        counts.append((labels != 255).sum())
     assert got['ECE'] == pytest.approx(bins.ece.item())
     assert got['MCE'] == pytest.approx(bins.mce.item())
     assert got['ECE_samples'] == pytest.approx(mean_bins.ece.item())
-    want = np.average(nll, weights=counts)
-    assert got['NLL'] == pytest.approx(want)
+    assert got['NLL'] == pytest.approx(bins.nll.item())
     assert not any(key.startswith('offset') for key in got)
 
 
@@ -70,17 +66,19 @@ def test_calibration_of_flips_and_offsets():
     assert got['offset/mean'] == pytest.approx(mean)
 
 
-def test_sample_mean_from_maps_if_probabilities_are_missing():
+@pytest.mark.parametrize('weights', [None, (3.0, 1.0, 0.0, 0.0, 0.0, 2.0)])
+def test_sample_mean_from_maps_if_probabilities_are_missing(weights):
     sample = image(0)
     maps = sample.pred_samples.data
     del sample.sample_probs
+    if weights:
+        sample.set_data(dict(sample_weights=torch.tensor(weights)))
+        maps = maps.repeat_interleave(torch.tensor(weights).int(), 0)
     run = evaluator({'type': 'CalibrationMetric'})
     run.process([sample])
-    got = run.evaluate(1)
     frequency = torch.stack([(maps == c).double().mean(0) for c in (0, 1)])
-    bins = CalibrationBins()
-    bins.update(frequency, sample.gt_sem_segs.data)
-    assert got['ECE_samples'] == pytest.approx(bins.ece.item(), abs=1e-6)
+    want = calibration(frequency, sample.gt_sem_segs.data).brier.item()
+    assert run.evaluate(1)['Brier_samples'] == pytest.approx(want, abs=1e-6)
 
 
 def test_images_and_labels_without_a_labelled_pixel_are_counted():

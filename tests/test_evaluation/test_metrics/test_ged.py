@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from mmcar.evaluation import flip_energy_distance
+from mmcar.evaluation import ged
 
 from ..predicted import FLIPS, evaluator, image
 
@@ -17,9 +17,9 @@ def test_flips_in_the_metainfo_make_it_the_flip_distance():
     run.process([*images, void])
     got = run.evaluate(4)
     want = [
-        flip_energy_distance(
+        ged(
             x.pred_samples.data[:2],
-            x.gt_sem_segs.data[0],
+            x.gt_sem_segs.data,
             flips=FLIPS,
             num_classes=4,
         )
@@ -57,5 +57,5 @@ def test_three_annotators_who_labelled_nothing_change_no_score():
 )
 def test_what_class_flips_would_ignore_is_refused(setting):
     run = evaluator(GED | setting, classes=('a', 'b', 'a2', 'b2'))
-    with pytest.raises(ValueError, match=r"0\.png: .*delete 'classes'"):
+    with pytest.raises(ValueError, match="delete 'classes'"):
         run.process([image(0, 4, 1, flips=FLIPS)])

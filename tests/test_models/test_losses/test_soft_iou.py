@@ -7,7 +7,7 @@ import pytest
 import torch
 from mmseg.registry import MODELS
 
-from mmcar.evaluation.functional.hm_iou import hungarian_matched_iou
+from mmcar.evaluation.functional.hm_iou import hm_iou
 from mmcar.models.losses import SampleBatch
 from mmcar.models.losses.soft_iou import (
     EnergyLoss,
@@ -286,7 +286,7 @@ def test_is_one_minus_hm_iou_of_crisp_samples():
     binary = dict(num_classes=2, classes=(1,))
     expected = np.mean(
         [
-            1 - hungarian_matched_iou(maps[:, b], labels[b], **binary).item()
+            1 - hm_iou(maps[:, b], labels[b], **binary).item()
             for b in range(3)
         ]
     )

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from mmcar.evaluation import contour_boxplot, find_flip_states, find_hypotheses
+from mmcar.evaluation import contour_boxplot, find_flip_states, hypotheses
 from mmcar.report.page import pack_image
 from mmcar.structures import ClassFlips
 
@@ -30,7 +30,7 @@ def explored(num_classes=2, annotators=3, samples=5, size=SIZE, flips=()):
         decision=probs.argmax(0).astype(np.uint8),
         samples=maps,
         class_probs=probs.astype(np.float32),
-        hypotheses=find_hypotheses(drawn, decision, num_classes=num_classes),
+        hypotheses=hypotheses(drawn, decision, num_classes=num_classes),
         flip_states=find_flip_states(drawn, table),
         boxplot=contour_boxplot(drawn == 1) if num_classes == 2 else None,
     )

@@ -1,47 +1,10 @@
-"""How two label maps are compared: which classes, and what absence counts."""
+"""Classes that a metric is asked for, and those of the data set."""
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...utils.errors import UserError
-from ..functional.inputs import check_classes
-
-
-@dataclass(frozen=True)
-class Conventions:
-    """The choices behind an IoU.
-
-    Two classes are read as background and foreground, and scored as the
-    literature does: IoU of the foreground, 1 if both maps are empty.
-
-    Args:
-        num_classes: Number of classes K.
-        given_classes: Ids that the IoU is averaged over; None is (1,) for
-            two classes, else all.
-        given_absent: What a class missing from both maps counts, 'skip' or
-            'one'; None is 'one' for two classes, else 'skip'.
-        ignore_index: Id of unlabelled pixels.
-    """
-
-    num_classes: int
-    given_classes: tuple[int, ...] | None = None
-    given_absent: str | None = None
-    ignore_index: int = 255
-
-    @property
-    def classes(self) -> tuple[int, ...] | None:
-        """Ids that the IoU is averaged over; None is all."""
-        if self.given_classes is None and self.num_classes == 2:
-            return (1,)
-        return self.given_classes
-
-    @property
-    def absent(self) -> str:
-        """What a class missing from both maps counts."""
-        return self.given_absent or (
-            'one' if self.num_classes == 2 else 'skip'
-        )
+from ..functional import Comparison
 
 
 def class_number(given: int | None, names: Sequence[str] | None) -> int:
@@ -72,7 +35,7 @@ def class_ids(
     data set is known, a part of more than two classes has to be named.
 
     Args:
-        classes: Ids or names; None is left to the conventions.
+        classes: Ids or names; None stays None.
         names: The data set's classes; None if unknown.
         num_classes: Their number K.
 
@@ -83,7 +46,7 @@ def class_ids(
     if classes is None:
         return None
     ids = [_class_id(c, names) if isinstance(c, str) else c for c in classes]
-    check_classes(ids, num_classes)
+    Comparison(num_classes, ids)  # refuses ids that are not there
     named = all(isinstance(c, str) for c in classes)
     left_out = sorted(set(range(1, num_classes)) - set(ids))
     if names and num_classes > 2 and left_out and not named:

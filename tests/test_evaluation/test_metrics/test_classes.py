@@ -8,10 +8,10 @@ from ..predicted import evaluator, image
 NAMES = ('background', 'nodule', 'vessel')
 
 
-def conventions(names=NAMES, **options):
+def compared(names=NAMES, **options):
     metric = GEDMetric(**options)
     metric.dataset_meta = {'classes': names}
-    return metric.conventions
+    return metric.how
 
 
 @pytest.mark.parametrize('metric', [GEDMetric, HMIoUMetric])
@@ -23,26 +23,26 @@ def test_one_of_three_by_its_id_is_refused_before_any_image(metric):
 
 def test_ids_that_leave_out_no_foreground():
     for ids in [(1, 2), (0, 1, 2), [2, 1]]:
-        assert conventions(classes=ids).classes == tuple(ids)
-    two = conventions(('a', 'b'), classes=(0,))
+        assert compared(classes=ids).classes == tuple(ids)
+    two = compared(('a', 'b'), classes=(0,))
     assert two.classes == (0,)
 
 
 def test_a_part_by_name():
-    assert conventions(classes=['vessel']).classes == (2,)
+    assert compared(classes=['vessel']).classes == (2,)
     with pytest.raises(UserError, match="'vesel'; did you mean 'vessel'"):
-        conventions(classes=['vesel'])
+        compared(classes=['vesel'])
     with pytest.raises(UserError, match='nodule'):
-        conventions(classes=['vessel', 0])
+        compared(classes=['vessel', 0])
     unknown = GEDMetric(num_classes=3, classes=['vessel'])
     with pytest.raises(UserError, match='use ids'):
-        _ = unknown.conventions
+        _ = unknown.how
 
 
 def test_defaults():
-    two, three = conventions(('a', 'b')), conventions()
-    assert (two.classes, two.absent) == ((1,), 'one')
-    assert (three.classes, three.absent) == (None, 'skip')
+    two, three = compared(('a', 'b')), compared()
+    assert (two.ids, two.rule) == ([1], 'one')
+    assert (three.ids, three.rule) == ([0, 1, 2], 'skip')
 
 
 def test_names_and_ids_score_the_same():
@@ -58,11 +58,11 @@ def test_names_and_ids_score_the_same():
 @pytest.mark.parametrize('classes', [(3,), (-1,), (1, 1), ()])
 def test_classes_that_are_not_there(classes):
     with pytest.raises(UserError, match=r'classes: .*0\.\.2'):
-        conventions(classes=classes)
+        compared(classes=classes)
 
 
 def test_number_of_classes():
     with pytest.raises(UserError, match=r'num_classes=2.*3 classes'):
-        conventions(num_classes=2)
+        compared(num_classes=2)
     with pytest.raises(UserError, match='num_classes'):
-        _ = GEDMetric().conventions
+        _ = GEDMetric().how

@@ -1,0 +1,230 @@
+"""What simple samplers that know the labels score: bounds for a model."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from typing_extensions import Unpack
+
+from ...structures import ClassFlips, label_distribution
+from ...utils.errors import UserError
+from ...utils.ids import has_id
+from .ged import ged_terms
+from .hm_iou import best_match_iou, hm_iou
+from .inputs import Maps, as_tensor
+from .iou import Comparison, PairOptions
+
+
+class Truth(NamedTuple):
+    """What is known of an image's labels.
+
+    Attributes:
+        probs: True class probabilities of the pixels, (K, H, W).
+        labels: Shape (A, H, W), ids all valid.
+        flips: Entries (class, twin, probability); may be empty.
+    """
+
+    probs: Tensor
+    labels: Tensor
+    flips: ClassFlips
+
+
+Sampler = Callable[[Truth, int, torch.Generator], Tensor]
+
+
+def perfect_sampler(
+    truth: Truth, number: int, generator: torch.Generator
+) -> Tensor:
+    """Independent draws of a label, flips included.
+
+    Args:
+        truth: What the sampler may know.
+        number: How many samples S to draw.
+        generator: Source of randomness.
+
+    Returns:
+        Shape (S, H, W).
+    """
+    pick = torch.randint(len(truth.labels), (number,), generator=generator)
+    drawn = truth.labels[pick]
+    base = drawn.clone()
+    for c, twin, p in truth.flips:
+        turns = torch.rand(number, 1, 1, generator=generator) < p
+        drawn[turns & (base == c)] = twin
+    return drawn
+
+
+def argmax_of_mean(
+    truth: Truth, number: int, generator: torch.Generator
+) -> Tensor:
+    """The most probable class of every pixel, in every sample."""
+    return truth.probs.argmax(0).expand(number, -1, -1)
+
+
+def _inverse_cdf(probs: Tensor, u: Tensor) -> Tensor:
+    """Class whose share of [0, 1) holds u: (K, H, W), (S, ...) -> maps."""
+    edges = probs.cumsum(0)[:-1]
+    return torch.stack([(edges <= x).sum(0) for x in u])
+
+
+def random_threshold(
+    truth: Truth, number: int, generator: torch.Generator
+) -> Tensor:
+    """Cut the label mean at one random level per sample, for all pixels."""
+    u = torch.rand(number, 1, 1, generator=generator)
+    return _inverse_cdf(truth.probs, u)
+
+
+def shared_gumbel(
+    truth: Truth, number: int, generator: torch.Generator
+) -> Tensor:
+    """Gumbel-max draws with one noise value per class and sample."""
+    u = torch.rand(number, len(truth.probs), 1, 1, generator=generator)
+    log_probs = truth.probs.log()
+    noise = -(-u.clamp_min(1e-30).log()).log()
+    return torch.stack([(log_probs + g).argmax(0) for g in noise])
+
+
+def independent_pixels(
+    truth: Truth, number: int, generator: torch.Generator
+) -> Tensor:
+    """Right at every pixel, but pixels know nothing of each other."""
+    u = torch.rand(number, *truth.probs.shape[1:], generator=generator)
+    return _inverse_cdf(truth.probs, u)
+
+
+SAMPLERS: dict[str, Sampler] = {
+    'perfect sampler': perfect_sampler,
+    'shared Gumbel noise': shared_gumbel,
+    'random threshold of the mean': random_threshold,
+    'argmax of the mean': argmax_of_mean,
+    'independent pixels': independent_pixels,
+}
+
+
+class Bounds:
+    """Scores of samplers that know the labels, image by image.
+
+    Args:
+        num_samples: Sample count, or several.
+        flips: Table of class flips of the data set, or its rows.
+        seed: Of all draws.
+        options: See :class:`Comparison`.
+    """
+
+    def __init__(
+        self,
+        num_samples: int | Sequence[int] = 16,
+        flips: Iterable[Sequence] | None = None,
+        seed: int = 0,
+        **options: Unpack[PairOptions],
+    ) -> None:
+        counts = [num_samples] if isinstance(num_samples, int) else num_samples
+        self.counts = tuple(counts)
+        self.how = Comparison(**options)
+        self.flips = ClassFlips.parse(flips, self.how.num_classes)
+        self.generator = torch.Generator().manual_seed(seed)
+        self.rows: dict[str, list[dict[str, float]]] = {
+            name: [] for name in SAMPLERS
+        }
+
+    def add(self, labels: Maps) -> None:
+        """Let every sampler draw for the labels (A, H, W) of an image."""
+        labels = as_tensor('labels', labels).cpu()
+        known = dict(gt_sem_segs=dict(data=labels), class_flips=self.flips)
+        ignored = self.how.ignore_index
+        probs, _ = label_distribution(known, self.how.num_classes, ignored)
+        truth = Truth(probs, _drawable(labels, probs, ignored), self.flips)
+        unlabelled = has_id(labels, ignored).flatten(1).all(1).sum()
+        for name, sampler in SAMPLERS.items():
+            maps = sampler(truth, max(self.counts), self.generator)
+            row = dict(labels_left_out=int(unlabelled))
+            self.rows[name].append(row | self._score(maps, labels))
+
+    def _score(self, maps: Tensor, labels: Tensor) -> dict[str, float]:
+        how, scores = vars(self.how), {}
+        for n in self.counts:
+            terms = ged_terms(maps[:n], labels, flips=self.flips, **how)
+            scores[f'GED_{n}'] = terms.ged.item()
+            scores[f'diversity_{n}'] = terms.samples.item()
+            if not self.flips:
+                best = best_match_iou(maps[:n], labels, **how).nanmean()
+                scores[f'HM-IoU_{n}'] = hm_iou(maps[:n], labels, **how).item()
+                scores[f'D_max_{n}'] = best.item()
+        return scores
+
+    def scores(self) -> dict[str, dict[str, float]]:
+        """Means over the images, see :func:`mean_scores`, by sampler."""
+        if not self.rows['perfect sampler']:
+            raise UserError('labels: expected those of at least one image')
+        return {name: mean_scores(rows) for name, rows in self.rows.items()}
+
+
+def bounds(
+    labels: Iterable[Maps],
+    *,
+    num_samples: int | Sequence[int] = 16,
+    flips: Iterable[Sequence] | None = None,
+    seed: int = 0,
+    **options: Unpack[PairOptions],
+) -> dict[str, dict[str, float]]:
+    """Scores of samplers that know the labels, on a whole data set.
+
+    Args:
+        labels: Label maps (N, A, H, W), or (A, H, W) of one image after the
+            other with as many annotators as it has. Read once.
+        num_samples: Sample count, or several.
+        flips: Table of class flips, or its rows.
+        seed: Of all draws.
+        options: See :class:`Comparison`.
+
+    Returns:
+        ``{sampler: {score: value}}``; HM-IoU where labels do not flip.
+
+    Example:
+        >>> import mmcar, torch
+        >>> labels = torch.tensor([[[[0, 0, 1, 1]], [[0, 1, 1, 1]]]])
+        >>> found = mmcar.bounds(labels, num_classes=2, num_samples=64)
+        >>> found['perfect sampler']['GED_64'] < 0.01
+        True
+        >>> round(found['argmax of the mean']['GED_64'], 3)
+        0.167
+    """
+    samplers = Bounds(num_samples, flips, seed, **options)
+    for own in labels:
+        samplers.add(own)
+    return samplers.scores()
+
+
+def mean_scores(rows: Sequence[dict[str, float]]) -> dict[str, float]:
+    """Average scores of images over those that have one; count the others.
+
+    Args:
+        rows: Of each image its scores by name, NaN where it has none, and
+            ``labels_left_out``, its labels without a labelled pixel.
+
+    Returns:
+        Each score and ``<score>_left_out``, and ``labels_left_out`` in total.
+    """
+    means: dict[str, float] = {}
+    for name in (key for key in rows[0] if key != 'labels_left_out'):
+        values = np.array([row[name] for row in rows])
+        known = values[~np.isnan(values)]
+        means[name] = float(known.mean()) if len(known) else np.nan
+        means[f'{name}_left_out'] = len(values) - len(known)
+    left_out = sum(row['labels_left_out'] for row in rows)
+    return means | {'labels_left_out': left_out}
+
+
+def _drawable(labels: Tensor, probs: Tensor, ignore_index: int) -> Tensor:
+    """Labels as samples: (A, H, W) -> (A', H, W) without ignored pixels.
+
+    These take the likeliest class. Annotators who labelled nothing are left
+    out, unless all are; then the image has no score anyway.
+    """
+    ignored = has_id(labels, ignore_index)
+    labelled = ~ignored.flatten(1).all(1)
+    filled = torch.where(ignored, probs.argmax(0), labels.long())
+    return filled[labelled] if labelled.any() else filled
