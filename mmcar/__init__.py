@@ -10,7 +10,18 @@ from importlib.util import find_spec
 
 from .version import __version__
 
-__all__ = ['__version__', 'evaluation', 'sampling', 'structures', 'wrap']
+__all__ = [
+    '__version__',
+    'bounds',
+    'calibration',
+    'evaluation',
+    'ged',
+    'hm_iou',
+    'hypotheses',
+    'sampling',
+    'structures',
+    'wrap',
+]
 
 if find_spec('mmseg') is not None:
     from . import compat
@@ -22,4 +33,11 @@ if find_spec('mmseg') is not None:
     __all__ += ['datasets', 'engine', 'models', 'report']
 
 from . import evaluation, sampling, structures
+from .evaluation.functional import (
+    bounds,
+    calibration,
+    ged,
+    hm_iou,
+    hypotheses,
+)
 from .wrapped_model import WrappedModel as wrap

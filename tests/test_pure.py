@@ -32,19 +32,15 @@ importlib.util.find_spec = (
 """
 WORK = """
 import mmcar, torch
-from mmcar.evaluation import (
-    CalibrationBins, ged, hm_iou
-)
-
 assert not [name for name in sys.modules if name.split('.')[0] in HIDDEN]
 log_probs = torch.randn(1, 3, 16, 16).log_softmax(1)
 samples = mmcar.sampling.sample_labels(log_probs, 16)[:, 0]
 labels = mmcar.sampling.sample_labels(log_probs, 4, seed=1)[:, 0]
-assert 0 <= ged(samples, labels, num_classes=3) < 1
-assert 0 < hm_iou(samples, labels, num_classes=3) <= 1
-bins = CalibrationBins()
-bins.update(log_probs[0].exp(), labels)
-assert 0 <= bins.ece < 1
+assert 0 <= mmcar.ged(samples, labels, num_classes=3) < 1
+assert 0 < mmcar.hm_iou(samples, labels, num_classes=3) <= 1
+assert 0 <= mmcar.calibration(log_probs[0].exp(), labels).ece < 1
+assert mmcar.hypotheses(samples, samples[0], num_classes=3)
+assert mmcar.bounds([labels], num_classes=3, num_samples=2)
 flips = mmcar.structures.ClassFlips.parse([(0, 2, 0.5)])
 assert len(flips.modes(labels[0])[0]) == 2
 try:
@@ -75,7 +71,7 @@ def pure_modules():
     yield 'mmcar.evaluation.torchmetrics'
 
 
-@pytest.mark.parametrize('name', pure_modules())
+@pytest.mark.parametrize('name', [*pure_modules()])
 def test_examples(name):
     if name.endswith('torchmetrics'):
         pytest.importorskip('torchmetrics')

@@ -4,6 +4,7 @@ They need the package torchmetrics (``pip install mmcar[torchmetrics]``), but
 not MMSegmentation. Several processes score as one does.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -30,6 +31,7 @@ class _MeanOfImages(Metric):
     full_state_update = False
     total: Tensor
     images: Tensor
+    _score: Callable[..., Tensor]
 
     def __init__(
         self,

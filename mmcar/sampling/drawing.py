@@ -47,7 +47,7 @@ def sample_labels(
     Example:
         >>> log_probs = torch.tensor([0.7, 0.3]).log().view(1, 2, 1, 1)
         >>> sample_labels(log_probs, 1000).float().mean().item()
-        0.306...
+        0.286...
     """
     if log_probs.dim() != 4:
         raise UserError(

@@ -5,7 +5,6 @@ import torch
 
 from mmcar.evaluation import calibration, ged, hm_iou
 from mmcar.utils.errors import UserError
-
 from tests.forking import Forked
 
 from . import brute_force as bf

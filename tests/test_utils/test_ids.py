@@ -88,13 +88,15 @@ def test_metrics(metric):
             flips=FLIPS,
             ignore_index=300,
         ),
-        lambda x: calibration(
-            torch.rand(
-                CLASSES, 6, 7, generator=torch.Generator().manual_seed(0)
-            ).softmax(0),
-            x,
-            ignore_index=300,
-        ).scores,
+        lambda x: (
+            calibration(
+                torch.rand(
+                    CLASSES, 6, 7, generator=torch.Generator().manual_seed(0)
+                ).softmax(0),
+                x,
+                ignore_index=300,
+            ).scores
+        ),
         lambda x: torch.stack(
             _count_by_products(
                 *[x.flatten(1)] * 2,

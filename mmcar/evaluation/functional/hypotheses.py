@@ -201,8 +201,8 @@ def hypotheses(
 
     Example:
         >>> import mmcar, torch
-        >>> samples = torch.tensor([[[0, 1]], [[1, 0]], [[0, 1]]])
-        >>> first, second = mmcar.hypotheses(samples, samples[0], num_classes=2)
+        >>> maps = torch.tensor([[[0, 1]], [[1, 0]], [[0, 1]]])
+        >>> first, second = mmcar.hypotheses(maps, maps[0], num_classes=2)
         >>> first.members, second.probability
         ((0, 2), 0.333...)
     """

@@ -285,10 +285,7 @@ def test_is_one_minus_hm_iou_of_crisp_samples():
     loss = MatchingLoss(loss_weight=2.0, classes=(1,), smooth=0.0)
     binary = dict(num_classes=2, classes=(1,))
     expected = np.mean(
-        [
-            1 - hm_iou(maps[:, b], labels[b], **binary).item()
-            for b in range(3)
-        ]
+        [1 - hm_iou(maps[:, b], labels[b], **binary).item() for b in range(3)]
     )
     found = loss(matched_batch(samples, labels)).item()
     assert found == pytest.approx(2 * expected, rel=1e-5)
