@@ -3,6 +3,7 @@
 import copy
 import glob
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
@@ -20,7 +21,7 @@ from ..datasets.image_files import (
     input_image,
     refuse_deep,
 )
-from ..datasets.listing import list_files, natural_key
+from ..datasets.listing import natural_key
 from ..datasets.transforms.intensity import RAW_DTYPE
 from ..structures import sample_key_below
 from ..utils.errors import MissingFileError, UserError
@@ -39,9 +40,6 @@ LABEL_TRANSFORMS = (
 # Data sets that give their images a `sample_key`.
 NAMING_DATASETS = (MultiAnnotatorDataset, Cityscapes24Dataset)
 
-OneInput = str | Path | np.ndarray
-Inputs = OneInput | Sequence[OneInput]
-
 
 class ImageInput(NamedTuple):
     """One image to predict.
@@ -55,6 +53,10 @@ class ImageInput(NamedTuple):
     name: str
     path: str | None = None
     array: np.ndarray | None = None
+
+
+OneInput = str | Path | np.ndarray | ImageInput
+Inputs = OneInput | Sequence[OneInput]
 
 
 class LoadedImage(NamedTuple):
@@ -82,41 +84,63 @@ def list_images(inputs: Inputs) -> list[ImageInput]:
             once.
 
     Returns:
-        The images. Their names are the paths below the deepest folder that
-        has all of them, without suffix (``0_jpg`` and ``0_png`` where only
-        that differs), and ``array_<number>``.
+        The images, each with a name of its own: the path below the deepest
+        folder that has all of them, without suffix (``0_jpg`` and ``0_png``
+        where only that differs), and ``array_<number>``.
     """
-    given: Sequence[OneInput] = (
-        [inputs] if isinstance(inputs, OneInput) else inputs
-    )
-    found: dict[str, np.ndarray | None] = {}
-    for number, one in enumerate(given):
-        if isinstance(one, np.ndarray):
-            found[f'array_{number:03d}'] = one
+    single = isinstance(inputs, OneInput)
+    if not single and not isinstance(inputs, Sequence):
+        raise _refusal('inputs', inputs)
+    found: list[ImageInput] = []
+    paths: dict[str, None] = {}  # in their order, each once
+    for number, one in enumerate([inputs] if single else inputs):
+        if isinstance(one, ImageInput):
+            found.append(one)
+        elif isinstance(one, np.ndarray):
+            found.append(ImageInput(f'array_{number:03d}', array=one))
+        elif isinstance(one, str | Path):
+            new = [p for p in _expand(str(one)) if p not in paths]
+            paths.update(dict.fromkeys(new))
+            found += [ImageInput('', path) for path in new]
         else:
-            found.update(dict.fromkeys(_expand(str(one))))
+            raise _refusal(f'inputs[{number}]', one)
     if not found:
         raise UserError('There is no image to predict.')
-    names = _names([key for key, array in found.items() if array is None])
+    given = [image.name for image in found if image.name]
+    if len(set(given)) < len(given):
+        raise UserError(
+            f'Two images have the name {Counter(given).most_common(1)[0][0]}: '
+            'list the images of all folders at once.'
+        )
+    names = _names(list(paths), set(given))
     return [
-        ImageInput(names[key], path=key)
-        if array is None
-        else ImageInput(key, array=array)
-        for key, array in found.items()
+        image if image.name else image._replace(name=names[image.path])
+        for image in found
     ]
 
 
+def _refusal(where: str, value: object) -> UserError:
+    return UserError(
+        f'{where} is of type {type(value).__name__}: expected the path of a '
+        'file or folder, a pattern, a NumPy array of pixels (H, W) or '
+        '(H, W, C), BGR if C = 3, or a list of these.'
+    )
+
+
 def _expand(text: str) -> list[str]:
-    """Absolute paths of the images that a path or pattern means."""
+    """Absolute paths of the images that a path or pattern means.
+
+    Links that lead nowhere are among them: reading them says so.
+    """
     if os.path.isdir(text):
-        files = list_files(text, IMAGE_SUFFIXES).found
+        files = _images_below(text)
         if not files:
             raise UserError(f'{text}: no images {IMAGE_SUFFIXES} in it')
-        files = [os.path.join(text, file) for file in files]
-    elif os.path.isfile(text):
+    elif os.path.lexists(text):
         files = [text]  # also where its name looks like a pattern
     else:
-        files = [f for f in glob.glob(text, recursive=True) if _is_image(f)]
+        found = glob.glob(text, recursive=True)
+        files = [f for f in found if _is_image(f) and not os.path.isdir(f)]
         if not files:
             raise MissingFileError(
                 f'{text}: no such image; expected an image file, a folder of '
@@ -126,23 +150,46 @@ def _expand(text: str) -> list[str]:
 
 
 def _is_image(path: str) -> bool:
-    return os.path.isfile(path) and path.lower().endswith(IMAGE_SUFFIXES)
+    return path.lower().endswith(IMAGE_SUFFIXES)
 
 
-def _names(paths: Sequence[str]) -> dict[str, str]:
+def _images_below(root: str) -> list[str]:
+    """All images in any depth; no folder twice, whatever links to it."""
+    found, seen = [], set()
+    for folder, folders, files in os.walk(root, followlinks=True):
+        real = os.path.realpath(folder)
+        if real in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        files = [f for f in files if _is_image(f) and not f.startswith('.')]
+        found += [os.path.join(folder, file) for file in files]
+    return found
+
+
+def _names(paths: Sequence[str], taken: set[str]) -> dict[str, str]:
+    """A name of its own for every path, none of those that are taken."""
     if not paths:
         return {}
     root = os.path.commonpath([os.path.dirname(path) for path in paths])
-    relative = {path: PurePath(os.path.relpath(path, root)) for path in paths}
-    stems = Counter(file.with_suffix('') for file in relative.values())
-    return {
-        path: (
-            file.with_suffix('')
-            if stems[file.with_suffix('')] == 1
-            else file.with_name(file.stem + file.suffix.replace('.', '_'))
-        ).as_posix()
-        for path, file in relative.items()
+    files = {path: PurePath(os.path.relpath(path, root)) for path in paths}
+    # What ends as a file of another image would stand in its way.
+    stems = {
+        path: re.sub(
+            r'\.(png|npz)(?=/|$)', r'_\1', file.with_suffix('').as_posix()
+        )
+        for path, file in files.items()
     }
+    shared, names = Counter([*stems.values(), *taken]), {}
+    taken = taken | {stem for stem in stems.values() if shared[stem] == 1}
+    for path, stem in stems.items():
+        if shared[stem] > 1:
+            stem += files[path].suffix.replace('.', '_')
+            while stem in taken:
+                stem += '_'
+            taken.add(stem)
+        names[path] = stem
+    return names
 
 
 class DatasetKeys:

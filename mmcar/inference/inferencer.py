@@ -14,7 +14,6 @@ from ..compat.console import quiet
 from ..utils.checks import at_least
 from ..utils.errors import UserError
 from .image_inputs import (
-    ImageInput,
     ImagePipeline,
     Inputs,
     LoadedImage,
@@ -132,7 +131,7 @@ class StochasticInferencer:
 
     def predict_each(
         self,
-        images: Sequence[ImageInput],
+        inputs: Inputs,
         num_samples: int | None = None,
         seed: int | None = None,
         batch_size: int = 1,
@@ -141,7 +140,7 @@ class StochasticInferencer:
         """Predict images one after the other, in bounded memory.
 
         Args:
-            images: From `list_images`.
+            inputs: See :meth:`__call__`; or what `list_images` gives.
             num_samples: See :meth:`__call__`.
             seed: See :meth:`__call__`.
             batch_size: See :meth:`__call__`.
@@ -156,10 +155,10 @@ class StochasticInferencer:
         if num_samples is not None:
             at_least(1, num_samples=num_samples)
         waiting: dict[tuple[int, ...], list[LoadedImage]] = {}
-        for image in images:
+        for image in list_images(inputs):
             try:
                 loaded = self.pipeline(image)
-            except UserError as error:
+            except (UserError, OSError) as error:
                 yield Unreadable(image.name, f'{error}')
                 continue
             batch = waiting.setdefault(input_shape(loaded), [])
