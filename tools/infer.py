@@ -5,6 +5,7 @@ MMSegmentation, which is sampled from without training.
 """
 
 import argparse
+import errno
 import sys
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from mmcar import cli
 from mmcar.apis import StochasticInferencer
 from mmcar.inference.image_inputs import ImageInput, list_images
 from mmcar.inference.inferencer import Unreadable
-from mmcar.inference.results import claim_out_dir
+from mmcar.inference.results import InferenceResult, claim_out_dir
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_json
 from mmcar.utils.progress import ProgressBar
@@ -130,11 +131,16 @@ def predict_all(
             args.batch_size,
             args.threshold,
         ):
+            if isinstance(result, InferenceResult):
+                try:
+                    result.save(out, args.npz, not args.no_figures)
+                    done[result.name] = result.summary()
+                except OSError as error:
+                    if error.errno != errno.ENAMETOOLONG:
+                        raise  # it would meet the others, too
+                    result = Unreadable(result.name, f'{error}')
             if isinstance(result, Unreadable):
                 bad.append(result)
-            else:
-                result.save(out, args.npz, not args.no_figures)
-                done[result.name] = result.summary()
             bar.advance()
     return [done[i.name] for i in images if i.name in done], bad
 
@@ -144,7 +150,7 @@ def main() -> None:
     args = parse_args()
     checkpoint, given = split_inputs(args.inputs, args.checkpoint)
     images = list_images(given)
-    out = claim_out_dir(args.out_dir)
+    out = claim_out_dir(args.out_dir, given)
     inferencer = StochasticInferencer(
         args.config,
         checkpoint,

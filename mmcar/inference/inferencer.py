@@ -117,7 +117,7 @@ class StochasticInferencer:
             UserError: An image cannot be read; :meth:`predict_each` goes on.
         """
         images = list_images(inputs)
-        folder = None if out_dir is None else claim_out_dir(out_dir)
+        folder = None if out_dir is None else claim_out_dir(out_dir, inputs)
         results = {}
         for result in self.predict_each(
             images, num_samples, seed, batch_size, threshold
@@ -152,8 +152,6 @@ class StochasticInferencer:
             are done all the same.
         """
         at_least(1, batch_size=batch_size)
-        if num_samples is not None:
-            at_least(1, num_samples=num_samples)
         waiting: dict[tuple[int, ...], list[LoadedImage]] = {}
         for image in list_images(inputs):
             try:

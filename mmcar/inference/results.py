@@ -29,13 +29,14 @@ from ..report import (
     overlay_labels,
     overlay_palette,
 )
-from ..report.files import write_figure, write_labels
+from ..report.files import drop_samples, encode_labels, write_figure
 from ..structures import ClassFlips
 from ..utils.errors import UserError
-from ..utils.files import inside, write_file
-from .image_inputs import LoadedImage
+from ..utils.files import inside, write_file, write_files
+from .image_inputs import Inputs, LoadedImage
 
 DPI = 110
+FIGURES = ('uncertainty', 'hypotheses', 'contours')
 
 
 @dataclass
@@ -168,6 +169,9 @@ class InferenceResult:
     ) -> None:
         """Write label maps, overlays and figures below a folder.
 
+        What an earlier run has left there of this image is replaced or
+        removed.
+
         Args:
             out_dir: The folder; each kind of file has a folder in it.
             npz: Also write all arrays, as ``npz/<name>.npz``.
@@ -178,16 +182,25 @@ class InferenceResult:
         def path(kind: str, ending: str = '.png') -> Path:
             return inside(Path(out_dir) / kind, self.name + ending)
 
-        write_labels(path('decision'), self.decision)
+        maps = {path('decision'): self.decision}
         for k, sample in enumerate(self.samples):
-            write_labels(path('samples', f'/{k:03d}.png'), sample)
+            maps[path('samples', f'/{k:03d}.png')] = sample
+        write_files(
+            (p, encode_labels(m, self.palette)) for p, m in maps.items()
+        )
+        drop_samples(path('samples', ''), len(self.samples))
         overlay = overlay_labels(self.image, self.decision, self.palette)
         write_png(path('overlay'), cv2.cvtColor(overlay, cv2.COLOR_RGB2BGR))
+        drawn = self.figures() if figures else {}
+        for kind in FIGURES:
+            if kind in drawn:
+                write_figure(path(kind), drawn[kind], DPI)
+            else:  # what another run has left
+                path(kind).unlink(missing_ok=True)
         if npz:
             write_file(path('npz', '.npz'), self._packed())
-        if figures:
-            for kind, figure in self.figures().items():
-                write_figure(path(kind), figure, DPI)
+        else:
+            path('npz', '.npz').unlink(missing_ok=True)
 
     def figures(self) -> dict[str, Figure]:
         """Draw ``uncertainty``, ``hypotheses`` and, if K = 2, ``contours``."""
@@ -233,12 +246,30 @@ class InferenceResult:
         return packed.getvalue()
 
 
-def claim_out_dir(out_dir: str | Path) -> Path:
+def claim_out_dir(out_dir: str | Path, inputs: Inputs = ()) -> Path:
     """Make an output folder, and make sure that files can be written.
+
+    Args:
+        out_dir: The folder.
+        inputs: Where the images come from; outputs must not be among them
+            the next time.
 
     Raises:
         UserError: They cannot; better now than after the first image.
     """
+    given = [inputs] if isinstance(inputs, str | Path) else inputs
+    for one in given:
+        root = Path(str(one).partition('**')[0])
+        if (
+            isinstance(one, str | Path)
+            and root.is_dir()
+            and (Path(out_dir).resolve().is_relative_to(root.resolve()))
+        ):
+            raise UserError(
+                f'{out_dir}: this folder lies in {root}, where the images '
+                'come from, so that results would be taken for images the '
+                'next time; choose one outside.'
+            )
     probe = Path(out_dir) / '.writable'
     try:
         write_file(probe, b'')

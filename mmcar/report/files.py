@@ -5,20 +5,33 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
+from PIL import Image
 
 from ..datasets.image_files import encode_png
 from ..utils.files import write_file
 
 
-def encode_labels(label_map: np.ndarray) -> bytes:
-    """Class ids (H, W) as a PNG file, of 16 bits for ids over 255."""
-    dtype = np.uint8 if label_map.max() <= 255 else np.uint16
-    return encode_png(label_map.astype(dtype, copy=False))
+def encode_labels(label_map: np.ndarray, palette: np.ndarray) -> bytes:
+    """Class ids (H, W) as a PNG file that viewers show in colours.
+
+    Args:
+        label_map: The ids; over 255 they take 16 bits and have no colours.
+        palette: Colours (K, 3) uint8.
+    """
+    if label_map.max() > 255:
+        return encode_png(label_map.astype(np.uint16, copy=False))
+    image = Image.fromarray(label_map.astype(np.uint8, copy=False))
+    image.putpalette(palette[:256].tobytes())
+    file = io.BytesIO()
+    image.save(file, 'PNG', compress_level=3)
+    return file.getvalue()
 
 
-def write_labels(path: Path, label_map: np.ndarray) -> None:
-    """Write class ids (H, W) as a PNG file, whole or not at all."""
-    write_file(path, encode_labels(label_map))
+def drop_samples(folder: Path, first: int) -> None:
+    """Remove ``<k>.png`` from k = ``first`` on: what another run has left."""
+    for path in folder.glob('*.png'):
+        if path.stem.isdecimal() and int(path.stem) >= first:
+            path.unlink()
 
 
 def encode_figure(

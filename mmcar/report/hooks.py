@@ -17,7 +17,7 @@ from ..structures import KeyOwners, sample_key
 from ..utils.background import BackgroundWriter
 from ..utils.errors import UserError
 from ..utils.files import inside
-from .files import encode_figure, encode_labels
+from .files import drop_samples, encode_figure, encode_labels
 from .sample_grid import SampleRow, dataset_palette, draw_sample_grid
 from .windows import need_screen, show_picture
 
@@ -187,7 +187,7 @@ class ShowSamplesHook(Hook):
 
 @HOOKS.register_module()
 class SaveSamplesHook(PredictionHook):
-    """Writes predicted label maps as PNG files, of 16 bits for ids over 255.
+    """Writes predicted label maps as PNG files, see `encode_labels`.
 
     ``samples/<sample key>/<k>.png`` are the samples, in the layout that
     `MultiAnnotatorDataset` reads as annotators; ``decision/<sample key>.png``
@@ -202,9 +202,12 @@ class SaveSamplesHook(PredictionHook):
         name = output_name(sample)
         maps = {f'decision/{name}.png': sample.pred_sem_seg.data[0]}
         if 'pred_samples' in sample:
-            for k, label_map in enumerate(sample.pred_samples.data):
+            drawn = sample.pred_samples.data
+            for k, label_map in enumerate(drawn):
                 maps[f'samples/{name}/{k:03d}.png'] = label_map
+            drop_samples(self.out_dir / 'samples' / name, len(drawn))
+        colours = dataset_palette(metainfo, len(sample.seg_logits.data))
         return {
-            path: partial(encode_labels, label_map.cpu().numpy())
+            path: partial(encode_labels, label_map.cpu().numpy(), colours)
             for path, label_map in maps.items()
         }

@@ -1,13 +1,16 @@
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import numpy as np
 import pytest
+import torch
+from PIL import Image
 
 from mmcar.inference.image_inputs import (
     ImagePipeline,
     input_shape,
     list_images,
 )
+from mmcar.utils.errors import UserError
 from tests.test_inference.models import (
     config_of,
     own_config,
@@ -41,6 +44,49 @@ def test_names_tell_folders_and_suffixes_apart(tmp_path):
     assert names([f'{tmp_path}/a', f'{tmp_path}/b']) == expected
     assert names(tmp_path) == expected
     assert names(f'{tmp_path}/**/*.png') == ['a/0', 'b/c/0']
+
+
+def test_every_image_has_a_name_of_its_own(tmp_path):
+    for name in ('a.png', 'a.jpg', 'a_png.png', 'array_000.png', 'b.png.png'):
+        (tmp_path / name).touch()
+    (tmp_path / 'b.png').mkdir()
+    (tmp_path / 'b.png' / '000.png').touch()
+    array = np.zeros((8, 8, 3), np.uint8)
+    listed = list_images([array, tmp_path, tmp_path / 'a.png', array])
+    given = [image.name for image in listed]
+    assert len(set(given)) == len(given) == 8
+    assert given[0] == 'array_000' and given[-1] == 'array_003'
+    # Where files of one would need a folder in place of another's file.
+    files = {f'{name}.png' for name in given}
+    folders = {str(p) for name in given for p in PurePath(name).parents}
+    assert not files & folders
+    # Names do not depend on the order, nor on listing them twice.
+    assert {i.path: i.name for i in list_images([listed[-1], *listed[:-1]])}
+    again = list_images(listed)
+    assert [image.name for image in again] == given
+
+
+def test_links_that_lead_nowhere_are_not_left_out(tmp_path):
+    write_images(tmp_path, [(8, 8)])
+    (tmp_path / 'self.png').symlink_to('self.png')
+    (tmp_path / 'gone.png').symlink_to('nowhere.png')
+    (tmp_path / 'loop').symlink_to(tmp_path)
+    for given in (tmp_path, f'{tmp_path}/*', tmp_path.glob('*.png')):
+        listed = given if isinstance(given, str | Path) else list(given)
+        assert sorted(names(listed)) == ['0', 'gone', 'self']
+
+
+@pytest.mark.parametrize(
+    'wrong',
+    [Image.new('RGB', (8, 8)), torch.zeros(3, 8, 8), 0.5, None, {}],
+    ids=lambda x: type(x).__name__,
+)
+def test_what_is_no_image_is_named_by_its_type(wrong):
+    for given in (wrong, [wrong], [[wrong]]):
+        with pytest.raises(UserError) as caught:
+            list_images(given)
+        inner = 'list' if given == [[wrong]] else type(wrong).__name__
+        assert inner in str(caught.value)
 
 
 def test_a_name_that_looks_like_a_pattern(tmp_path):

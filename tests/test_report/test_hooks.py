@@ -43,10 +43,12 @@ def run_hook(hook, sample, **metainfo):
 def test_save_samples(tmp_path):
     hook = HOOKS.build(dict(type='SaveSamplesHook', out_dir=str(tmp_path)))
     sample = predicted()
+    folder = tmp_path / 'samples/a/b/val/x.1'
+    folder.mkdir(parents=True)
+    (folder / '003.png').touch()  # of an earlier test with more samples
     run_hook(hook, sample)
     decision = np.array(Image.open(tmp_path / 'decision/a/b/val/x.1.png'))
     assert (decision == sample.pred_sem_seg.data[0].numpy()).all()
-    folder = tmp_path / 'samples/a/b/val/x.1'
     maps = [np.array(Image.open(path)) for path in sorted(folder.iterdir())]
     assert (np.stack(maps) == sample.pred_samples.data.numpy()).all()
 

@@ -1,4 +1,6 @@
 import json
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,26 +24,39 @@ def write_model(folder, cfg):
     return path, save_weights(cfg, folder / 'weights.pth')
 
 
-def test_a_folder_with_an_unreadable_image(tmp_path):
+def test_bad_entries_of_a_folder_are_named_and_the_others_done(tmp_path):
     config, weights = write_model(tmp_path, stock_config())
-    write_images(tmp_path / 'in', ((16, 16), (16, 24), (16, 16)))
+    images = write_images(tmp_path / 'in', ((16, 16), (16, 24), (16, 16)))
     (tmp_path / 'in' / '1b.png').write_bytes(b'no image')
+    (tmp_path / 'in' / 'self.png').symlink_to('self.png')
+    (tmp_path / 'in' / 'gone.png').symlink_to('nowhere.png')
+    shutil.copy(images[0], tmp_path / 'in' / f'{"x" * 251}.png')
+    (tmp_path / 'in' / '0.png').rename(tmp_path / 'in' / 'dir.png')
+    Path(images[2]).rename(tmp_path / 'in' / '2.jpg')
+    (tmp_path / 'in' / '2.png').mkdir()
+    shutil.copy(images[1], tmp_path / 'in' / '2.png' / '0.png')
     out = tmp_path / 'out'
+    for k in (2, 3):  # of an earlier run
+        path = out / 'samples' / '1' / f'00{k}.png'
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
     done = run(
         *(TOOL, config, weights, tmp_path / 'in', '--out-dir', out),
-        *('--num-samples', 3, '--batch-size', 2, '--no-figures'),
+        *('--num-samples', 2, '--batch-size', 2, '--no-figures'),
     )
     assert done.returncode == 1, done.stderr
-    assert 'in/1b.png: not a readable image' in done.stderr
-    assert '3 of 4 images' in done.stdout
+    bad = ('1b', 'gone', 'self', 'x' * 251)
+    assert all(f'{name}.png' in done.stderr for name in bad)
     assert 'Traceback' not in done.stderr
+    names = ['1', '2', '2_png/0', 'dir']
     summary = json.loads((out / 'summary.json').read_text())
-    assert [image['name'] for image in summary['images']] == ['0', '1', '2']
-    assert [image['name'] for image in summary['unreadable']] == ['1b']
-    for name in ('0', '1', '2'):
-        assert len(list((out / 'samples' / name).iterdir())) == 3
+    assert sorted(image['name'] for image in summary['images']) == names
+    unreadable = sorted(image['name'] for image in summary['unreadable'])
+    assert unreadable == sorted(bad)
+    for name in names:
+        assert len(list((out / 'samples' / name).iterdir())) == 2
         shape = np.array(Image.open(out / 'decision' / f'{name}.png')).shape
-        assert shape == ((16, 24) if name == '1' else (16, 16))
+        assert shape == ((16, 24) if name in names[0::2] else (16, 16))
     assert not (out / 'hypotheses').exists()
 
 
@@ -69,9 +84,15 @@ def test_an_output_folder_that_cannot_be_written(tmp_path):
     image = write_images(tmp_path / 'in', ((16, 16),))[0]
     taken = tmp_path / 'taken'
     taken.write_text('a file')
-    done = run(TOOL, 'no_config.py', image, '--out-dir', taken / 'out')
-    assert done.returncode == 2
-    assert 'no files can be written' in done.stderr
+    for given, out in (
+        (image, taken / 'out'),
+        (tmp_path / 'in', tmp_path / 'in' / 'out'),
+        (f'{tmp_path}/**/*.png', tmp_path / 'out'),
+    ):
+        done = run(TOOL, 'no_config.py', given, '--out-dir', out)
+        assert done.returncode == 2
+        assert f'{out}' in done.stderr
+        assert not out.exists()
 
 
 @pytest.mark.parametrize(
