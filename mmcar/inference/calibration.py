@@ -97,7 +97,9 @@ def predict(
         yield (
             sample,
             model.decode_head.calibrate(
-                data['inputs'], data['data_samples'], window=model.window
+                data['inputs'],
+                data['data_samples'],
+                window=model.window_for(data['inputs']),
             ),
         )
 

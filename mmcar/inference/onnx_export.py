@@ -175,7 +175,7 @@ def export_onnx(
     Returns:
         The module that was traced, to compare with.
     """
-    if model.window is not None:
+    if model.test_cfg['mode'] == 'slide':
         raise UserError(
             "model.test_cfg.mode='slide': an ONNX graph sees whole images; "
             "set model.test_cfg.mode='whole'."

@@ -5,6 +5,18 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
+Window = tuple[tuple[int, int], tuple[int, int]]
+"""Size and stride of windows."""
+WHOLE = 2**22
+"""Pixels of an image that networks see at once, unless told otherwise."""
+LARGE: Window = (1024, 1024), (682, 682)
+"""Windows for larger images: memory is bounded, whatever their size."""
+
+
+def window_for(image: Tensor) -> Window | None:
+    """Windows in which to see images (B, C, H, W) that are too large."""
+    return LARGE if image.shape[-2] * image.shape[-1] > WHOLE else None
+
 
 def window_starts(length: int, crop: int, stride: int) -> list[int]:
     """Where windows begin along one side; the last ends at the border."""

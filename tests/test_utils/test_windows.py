@@ -83,6 +83,18 @@ def test_a_window_of_the_whole_image_changes_nothing():
         )
 
 
+def test_too_large_images_are_seen_in_windows_by_themselves(monkeypatch):
+    cfg = dict(mode='slide', crop_size=(8, 8), stride=(4, 4), num_samples=5)
+    expected = toy_model(test_cfg=cfg).eval().test_step(toy_batch())
+    monkeypatch.setattr('mmcar.utils.windows.LARGE', ((8, 8), (4, 4)))
+    for limit, same in ((16 * 16, False), (16 * 16 - 1, True)):
+        monkeypatch.setattr('mmcar.utils.windows.WHOLE', limit)
+        found = toy_model().eval().test_step(toy_batch())
+        for one, other in zip(expected, found, strict=True):
+            alike = torch.equal(one.seg_logits.data, other.seg_logits.data)
+            assert alike == same
+
+
 @pytest.mark.parametrize(
     ('cfg', 'message'),
     [

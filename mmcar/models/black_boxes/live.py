@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ...structures.geometry import without_padding
 from ...utils.errors import UserError
+from ...utils.windows import stitch, window_for
 from ..data_preprocessor import InputNorm, pad_as_in_testing
 from ..weights import load_checkpoint
 from .base import BaseBlackBox
@@ -199,6 +200,10 @@ class BlackBox(BaseBlackBox):
 
     def _predict(self, image: Tensor) -> Tensor:
         """Probabilities (B, K_b, H, W) of images without padding."""
+        settings = getattr(self.segmentor, 'test_cfg', None) or {}
+        window = window_for(image)
+        if window and settings.get('mode') != 'slide':
+            return stitch(lambda x, _: self._predict(x), image, None, *window)
         size = tuple(image.shape[2:])
         padded = self.normalize(image)
         if self.has_own_norm:

@@ -10,15 +10,12 @@ from torch import Tensor, nn
 
 from ...utils.errors import UserError
 from ...utils.precision import safe_log
-from ...utils.windows import stitch
+from ...utils.windows import Window, stitch
 from ..black_boxes.base import prior_of
 from ..calibration_nets.base import BaseCalibration
 from ..calibration_nets.scaling import ProbabilityScaling
 from ..parts import build_part
 from ..weights import load_weights
-
-Window = tuple[tuple[int, int], tuple[int, int]]
-"""Size and stride of the windows in which F sees a large image."""
 
 
 class CARState(NamedTuple):

@@ -83,9 +83,10 @@ class PeerSegmentor(StochasticSegmentor):
         def see(image: Tensor, own: Tensor | None) -> Tensor:
             return self.net['features'](image, own).float()
 
-        if not in_windows or self.window is None:
+        window = self.window_for(inputs) if in_windows else None
+        if window is None:
             return see(inputs, prior)
-        return stitch(see, inputs, prior, *self.window)
+        return stitch(see, inputs, prior, *window)
 
     def mean_of_draws(self, state: Any, like: Tensor) -> Tensor:
         """Log of the mean probabilities (B, K, H, W) of fixed draws.

@@ -168,7 +168,7 @@ class MCDropout(CARSegmentor):
                 state.image[index],
                 None if samples is None else [samples[i] for i in index],
                 None if prior is None else prior[index],
-                self.window,
+                self.window_for(state.image),
             )
 
     def log_probs(self, state: DropoutState) -> Tensor:

@@ -169,7 +169,8 @@ class CARSegmentor(StochasticSegmentor):
         self, inputs: Tensor, data_samples: Sequence | None = None
     ) -> CARState:
         """Run B, F and the part of G that needs no noise."""
-        return self.decode_head.encode(inputs, data_samples, self.window)
+        window = self.window_for(inputs)
+        return self.decode_head.encode(inputs, data_samples, window)
 
     def log_probs(self, state: CARState) -> Tensor:
         """F's log-probabilities (B, K, H, W)."""

@@ -22,6 +22,7 @@ from ...sampling.kernels import class_argmax, gains_by_tiles, lay_out_weights
 from ...structures import KeyOwners, floods, noise_key, without_padding
 from ...utils.checks import at_least, one_of
 from ...utils.errors import UserError
+from ...utils.windows import Window, window_for
 from ..data_preprocessor import (
     StochasticDataPreProcessor,
     with_stochastic_preprocessor,
@@ -57,7 +58,7 @@ class StochasticSegmentor(BaseSegmentor):
         test_cfg: ``num_samples`` S; ``samples_per_chunk``, drawn at once
             (None: as many as fit the cache); ``seed`` of the noise;
             ``mode='slide'`` with ``crop_size`` and ``stride`` for windows,
-            see :attr:`window`; ``compile``, for methods that can;
+            see :meth:`window_for`; ``compile``, for methods that can;
             ``support_points``, draws of which the ``num_samples`` are kept
             that stand for all best (fewer, better samples, but not
             independent ones); ``max_class_area``, the share of the image
@@ -185,15 +186,15 @@ class StochasticSegmentor(BaseSegmentor):
             minimised, the others are logged.
         """
 
-    @property
-    def window(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
-        """Size and stride of the windows to see large images in, if any.
+    def window_for(self, inputs: Tensor) -> Window | None:
+        """Size and stride of the windows to see images in; None: at once.
 
-        Whatever a method computes in windows it must stitch *before*
-        sampling: one draw covers the whole image.
+        Those of ``test_cfg``, else those of `utils.windows` for images that
+        are too large. Whatever a method computes in windows it must stitch
+        *before* sampling: one draw covers the whole image.
         """
         if self.test_cfg['mode'] == 'whole':
-            return None
+            return window_for(inputs)
         return self.test_cfg['crop_size'], self.test_cfg['stride']
 
     def draw_noise(
