@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from scipy import optimize
+import scipy  # its parts are imported when they are used
 
 
 def match_repeated(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -18,5 +18,5 @@ def match_repeated(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     size = math.lcm(*scores.shape)
     rows, columns = (np.arange(n).repeat(size // n) for n in scores.shape)
     repeated = scores[rows][:, columns]
-    i, j = optimize.linear_sum_assignment(repeated, maximize=True)
+    i, j = scipy.optimize.linear_sum_assignment(repeated, maximize=True)
     return rows[i], columns[j]

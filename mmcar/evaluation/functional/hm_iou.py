@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
+import scipy  # its parts are imported when they are used
 import torch
-from scipy import optimize, sparse
 from torch import Tensor
 from typing_extensions import Unpack
 
@@ -27,14 +27,14 @@ def _transport(
         columns: How often every column is used (M,), the same in total.
     """
     n, m = scores.shape
-    sums = sparse.vstack(
+    sums = scipy.sparse.vstack(
         [
-            sparse.kron(sparse.eye(n), np.ones((1, m))),
-            sparse.kron(np.ones((1, n)), sparse.eye(m)),
+            scipy.sparse.kron(scipy.sparse.eye(n), np.ones((1, m))),
+            scipy.sparse.kron(np.ones((1, n)), scipy.sparse.eye(m)),
         ]
     )
     needed = np.concatenate([rows, columns])
-    plan = optimize.linprog(-scores.ravel(), A_eq=sums, b_eq=needed)
+    plan = scipy.optimize.linprog(-scores.ravel(), A_eq=sums, b_eq=needed)
     if not plan.success:
         raise RuntimeError(f'transport problem not solved: {plan.message}')
     return float(-plan.fun)

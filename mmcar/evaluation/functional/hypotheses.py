@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy  # its parts are imported when they are used
 import torch
-from scipy.cluster import hierarchy
-from scipy.spatial.distance import squareform
 from torch import Tensor
 
 from ...structures import ClassFlips
@@ -159,12 +158,14 @@ def group_by_distance(
         return [[0]]
     table = distances.cpu().numpy().copy()
     np.fill_diagonal(table, 0)
-    tree = hierarchy.average(squareform(table, checks=False))
+    tree = scipy.cluster.hierarchy.average(
+        scipy.spatial.distance.squareform(table, checks=False)
+    )
     if threshold is None:
         threshold = cut_height(tree[:, 2])
     # Strictly below: groups at the threshold itself are different.
     limit = np.nextafter(threshold, 0)
-    names = hierarchy.fcluster(tree, limit, criterion='distance')
+    names = scipy.cluster.hierarchy.fcluster(tree, limit, criterion='distance')
     groups: dict[int, list[int]] = {}
     for i, name in enumerate(names.tolist()):
         groups.setdefault(name, []).append(i)

@@ -45,9 +45,9 @@ def test_weights_are_repetitions():
 def test_hm_iou_of_large_multiples_builds_no_large_matrix(monkeypatch):
     x, y = bf.maps(61, 2, (9, 9)), bf.maps(59, 2, (9, 9), seed=1)
     sizes = []
-    solve = matching.optimize.linear_sum_assignment
+    solve = matching.scipy.optimize.linear_sum_assignment
     monkeypatch.setattr(
-        matching.optimize,
+        matching.scipy.optimize,
         'linear_sum_assignment',
         lambda m, **k: sizes.append(m.shape) or solve(m, **k),
     )
