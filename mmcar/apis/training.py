@@ -27,10 +27,7 @@ from ..utils.errors import UserError
 
 
 def build_runner(
-    cfg: Config,
-    check: bool = True,
-    strict: bool = False,
-    plan: Plan | None = None,
+    cfg: Config, check: bool = True, strict: bool = False
 ) -> Runner:
     """Check a config and build its runner.
 
@@ -39,7 +36,6 @@ def build_runner(
         check: Whether to check the config, and to try all that a training or
             a test will do before it begins.
         strict: Whether warnings are errors.
-        plan: Gets what a user wants to know; nothing is trained then.
 
     Raises:
         UserError: Naming the key that is wrong.
@@ -47,18 +43,26 @@ def build_runner(
     if cfg.get('launcher') == 'pytorch' and get_device() == 'cpu':
         # MMEngine joins processes on GPUs only, unless they have joined.
         torch.distributed.init_process_group('gloo')
-    if not check:
+    if check:
+        judge(check_config(cfg), strict)
+        runner = _build_followed(cfg, strict)
+    else:
         prepare_caches(cfg)
         runner = _build(cfg)
-    else:
-        judge(check_config(cfg), strict, plan)
-        trace = Trace(cfg)
-        with trace.building(), trace.at(''):
-            prepare_caches(cfg)
-            runner = _build(cfg)
-        runner.register_hook(Preflight(cfg, trace, strict, plan))
-    if is_quiet() and plan is None:
+    if is_quiet():
         runner.register_hook(ProgressHook())
+    return runner
+
+
+def _build_followed(
+    cfg: Config, strict: bool, plan: Plan | None = None
+) -> Runner:
+    """Build a runner that will try all before it begins."""
+    trace = Trace(cfg)
+    with trace.building(), trace.at(''):
+        prepare_caches(cfg)
+        runner = _build(cfg)
+    runner.register_hook(Preflight(cfg, trace, strict, plan))
     return runner
 
 
@@ -129,6 +133,7 @@ def dry_run(
         UserError: Naming the key that is wrong.
     """
     work_dir, plan = cfg.work_dir, plan or Plan()
+    judge(check_config(cfg), strict, plan)
     with tempfile.TemporaryDirectory(prefix='mmcar_dry_run_') as folder:
         cfg.work_dir = folder
         if isinstance(cfg.get('visualizer'), dict):
@@ -136,7 +141,7 @@ def dry_run(
             name = Path(folder).name
             cfg.visualizer.update(name=name, vis_backends=None)
         try:
-            runner = build_runner(cfg, strict=strict, plan=plan)
+            runner = _build_followed(cfg, strict, plan)
             if cfg.get('train_cfg') is None and cfg.get('test_cfg'):
                 with Preflight.watching(runner) as preflight:
                     preflight.before_test(runner)

@@ -1,16 +1,19 @@
 """Which part of a config is at work, whatever builds or runs it."""
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
 from mmengine import registry as registries
 from mmengine.config import Config
+from mmengine.hooks import Hook
+from mmengine.model import BaseModule
 from mmengine.registry import Registry
 from mmengine.runner import Runner
 from torch import nn
+from torch.optim import Optimizer
 
 from ..utils.errors import UserError, sentence_of, words_of
 from .findings import ConfigError, Finding
@@ -23,9 +26,12 @@ STAGES = {
     'build_logger': 'log_level',
     'build_optim_wrapper': 'optim_wrapper',
     'build_param_scheduler': 'param_scheduler',
-    'register_hooks': 'default_hooks',
+    'register_default_hooks': 'default_hooks',
+    'register_custom_hooks': 'custom_hooks',
     'load_or_resume': 'load_from',
 }
+#: What hooks do before the first iteration.
+BEGIN = ('before_run', 'before_train', 'before_test', 'after_load_checkpoint')
 
 
 class Trace:
@@ -70,24 +76,18 @@ class Trace:
     @contextmanager
     def building(self) -> Iterator[None]:
         """Follow what registries and runners do in here."""
-        kept: list[tuple[Any, str, Any]] = []
-
-        def replace(place: Any, name: str, wrap: Callable) -> None:
-            kept.append((place, name, vars(place)[name]))
-            setattr(place, name, wrap(getattr(place, name)))
-
-        try:
+        with ExitStack() as changes:
+            follow = changes.enter_context
             for registry in _registries():
-                replace(registry, 'build_func', self._following)
+                follow(_replaced(registry, 'build_func', self._built))
             for name, path in STAGES.items():
-                replace(Runner, name, partial(self._naming, path))
-            replace(Runner, 'build_dataloader', self._loading)
+                follow(_replaced(Runner, name, partial(self._named, path)))
+            follow(_replaced(Runner, 'register_hook', self._hooked))
+            follow(_replaced(Runner, 'build_dataloader', self._loaded))
+            follow(_replaced(BaseModule, 'init_weights', self._started))
             yield
-        finally:
-            for place, name, old in reversed(kept):
-                setattr(place, name, old)
 
-    def _following(self, build: Callable) -> Callable:
+    def _built(self, build: Callable) -> Callable:
         def follow(cfg: Any, *args: Any, **kwargs: Any) -> Any:
             path = self._find(cfg)
             if path is None:
@@ -100,14 +100,28 @@ class Trace:
 
         return follow
 
-    def _naming(self, path: str, method: Callable) -> Callable:
+    def _named(self, path: str, function: Callable) -> Callable:
         def named(*args: Any, **kwargs: Any) -> Any:
             with self.at(path):
-                return method(*args, **kwargs)
+                return function(*args, **kwargs)
 
         return named
 
-    def _loading(self, load: Callable) -> staticmethod:
+    def _hooked(self, register: Callable) -> Callable:
+        def hooked(runner: Runner, hook: Any, *args: Any) -> None:
+            with self.at(self._find(hook) or self.stack[-1]):
+                register(runner, hook, *args)
+
+        return hooked
+
+    def _started(self, start: Callable) -> Callable:
+        def started(module: Any) -> None:
+            with self.at(self.path_of(module, 'model')):
+                start(module)
+
+        return started
+
+    def _loaded(self, load: Callable) -> staticmethod:
         def loaded(loader: Any, *args: Any, **kwargs: Any) -> Any:
             # Loops may change all but the data set.
             data = loader.get('dataset') if isinstance(loader, Mapping) else 0
@@ -131,25 +145,48 @@ class Trace:
         return self.built.get(id(built), (None, default))[1]
 
     @contextmanager
+    def beginning(self, hooks: Iterable[Hook]) -> Iterator[None]:
+        """Follow what hooks do before the first iteration."""
+        with ExitStack() as changes:
+            for hook in hooks:
+                begin = partial(self._named, self.path_of(hook))
+                for name in BEGIN if id(hook) in self.built else ():
+                    changes.enter_context(_replaced(hook, name, begin))
+            yield
+
+    @contextmanager
     def running(self, model: nn.Module) -> Iterator[None]:
         """Follow which part of a model computes."""
-        handles: list[Any] = []
+        with ExitStack() as changes:
 
-        def follow(module: nn.Module, path: str) -> None:
-            path = self.path_of(module, path)
-            enter = lambda *_: self.stack.append(path)  # noqa: E731
-            leave = lambda *_: self.stack.pop() and None  # noqa: E731
-            handles.append(module.register_forward_pre_hook(enter))
-            handles.append(module.register_forward_hook(leave))
-            for child in module.children():
-                follow(child, path)
+            def follow(module: nn.Module, path: str) -> None:
+                path = self.path_of(module, path)
+                enter = lambda *_: self.stack.append(path)  # noqa: E731
+                leave = lambda *_: self.stack.pop() and None  # noqa: E731
+                for handle in (
+                    module.register_forward_pre_hook(enter),
+                    module.register_forward_hook(leave),
+                ):
+                    changes.callback(handle.remove)
+                for child in module.children():
+                    follow(child, path)
 
-        follow(model, 'model')
-        try:
+            follow(model, 'model')
             yield
-        finally:
-            for handle in handles:
-                handle.remove()
+
+
+@contextmanager
+def _replaced(place: Any, name: str, wrap: Callable) -> Iterator[None]:
+    """Wrap a method of an object or class for a while."""
+    own = vars(place).get(name)
+    setattr(place, name, wrap(getattr(place, name)))
+    try:
+        yield
+    finally:
+        if own is None:
+            delattr(place, name)
+        else:
+            setattr(place, name, own)
 
 
 def _registries() -> Iterator[Registry]:
@@ -162,7 +199,8 @@ def _registries() -> Iterator[Registry]:
 def _is_of(part: Part, built: Any, but: type | tuple = ()) -> bool:
     """Whether something is built from a part of the config.
 
-    It may have got more keys on its way, and numbers for words.
+    It may have got more keys on its way, numbers for words, and parts that
+    are built already.
 
     Args:
         part: The part.
@@ -172,8 +210,14 @@ def _is_of(part: Part, built: Any, but: type | tuple = ()) -> bool:
     own = part.cfg
     if not (own and isinstance(built, Mapping)):
         return False
-    return own.get('type') == built.get('type') and all(
-        key in built and (value == 'phase' or built[key] == value)
+    kind = own.get('type', getattr(part.kind, '__name__', None))
+    return kind == built.get('type') and all(
+        key in built
+        and (
+            value == 'phase'
+            or built[key] == value
+            or isinstance(built[key], Optimizer)
+        )
         for key, value in own.items()
         if key != '_scope_' and not isinstance(value, but)
     )

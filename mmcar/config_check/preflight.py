@@ -96,6 +96,7 @@ class Preflight(Hook):
                 hook.watch = watch
                 watch.enter_context(hook.trace.building())
                 watch.enter_context(hook.trace.at('', RULE))
+                watch.enter_context(hook.trace.beginning(runner.hooks))
             yield found[0] if found else None
 
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
