@@ -1,10 +1,10 @@
 """Is a config right? A walk, signatures, rules, a build and a preflight."""
 
 from .build import Trace
-from .check import check_config
 from .findings import RULES, ConfigError, Finding
 from .plan import Plan
 from .preflight import Preflight, judge
+from .rules import check_config
 
 __all__ = ['RULES', 'ConfigError', 'Finding', 'Plan', 'Preflight']
 __all__ += ['Trace', 'check_config', 'judge']

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -13,10 +13,10 @@ from mmengine.model import BaseModule
 from mmengine.registry import Registry
 from mmengine.runner import Runner
 from torch import nn
-from torch.optim import Optimizer
 
 from ..utils.errors import UserError, sentence_of, words_of
 from .findings import ConfigError, Finding
+from .signature import TAKEN_OUT
 from .walk import Part, walk
 
 #: What a runner's methods read.
@@ -77,60 +77,65 @@ class Trace:
     def building(self) -> Iterator[None]:
         """Follow what registries and runners do in here."""
         with ExitStack() as changes:
-            follow = changes.enter_context
+            follow = partial(self._follow, changes)
             for registry in _registries():
-                follow(_replaced(registry, 'build_func', self._built))
+                follow(registry, 'build_func', self._find)
             for name, path in STAGES.items():
-                follow(_replaced(Runner, name, partial(self._named, path)))
-            follow(_replaced(Runner, 'register_hook', self._hooked))
-            follow(_replaced(Runner, 'build_dataloader', self._loaded))
-            follow(_replaced(BaseModule, 'init_weights', self._started))
+                follow(Runner, name, lambda *_, path=path: path)
+            follow(
+                Runner, 'register_hook', lambda _, hook, *__: self._find(hook)
+            )
+            follow(Runner, 'build_dataloader', self._find_loader)
+            start = partial(self.path_of, default='model')
+            follow(BaseModule, 'init_weights', start)
             yield
 
-    def _built(self, build: Callable) -> Callable:
-        def follow(cfg: Any, *args: Any, **kwargs: Any) -> Any:
-            path = self._find(cfg)
-            if path is None:
-                return build(cfg, *args, **kwargs)
-            with self.at(path):
-                built = build(cfg, *args, **kwargs)
-            # Kept, so that no other object gets its id.
-            self.built[id(built)] = built, path
+    @contextmanager
+    def beginning(self, hooks: Iterable[Hook]) -> Iterator[None]:
+        """Follow what hooks do before the first iteration."""
+        with ExitStack() as changes:
+            for hook in hooks:
+                path = self.path_of(hook)
+                for name in BEGIN if path else ():
+                    find = lambda *_, path=path: path  # noqa: E731
+                    self._follow(changes, hook, name, find)
+            yield
+
+    def _follow(
+        self, changes: ExitStack, place: Any, name: str, find: Callable
+    ) -> None:
+        """Let what a method raises begin with a path, until changes end.
+
+        Args:
+            changes: Puts the method back.
+            place: Object or class that has it.
+            name: Its name.
+            find: Says the path of what it works on by its arguments.
+        """
+        own, method = vars(place).get(name), getattr(place, name)
+
+        def followed(*args: Any, **kwargs: Any) -> Any:
+            path = find(*args)
+            with self.at(path) if path else nullcontext():
+                built = method(*args, **kwargs)
+            if path and built is not None:
+                # Kept, so that no other object gets its id.
+                self.built[id(built)] = built, path
             return built
 
-        return follow
+        static = isinstance(own, staticmethod)
+        setattr(place, name, staticmethod(followed) if static else followed)
+        if own is None:
+            changes.callback(delattr, place, name)
+        else:
+            changes.callback(setattr, place, name, own)
 
-    def _named(self, path: str, function: Callable) -> Callable:
-        def named(*args: Any, **kwargs: Any) -> Any:
-            with self.at(path):
-                return function(*args, **kwargs)
+    def _find_loader(self, loader: Any, *_: Any) -> str:
+        # Loops may change all but the data set.
+        data = loader.get('dataset') if isinstance(loader, Mapping) else None
+        return self._find(data).removesuffix('.dataset')
 
-        return named
-
-    def _hooked(self, register: Callable) -> Callable:
-        def hooked(runner: Runner, hook: Any, *args: Any) -> None:
-            with self.at(self._find(hook) or self.stack[-1]):
-                register(runner, hook, *args)
-
-        return hooked
-
-    def _started(self, start: Callable) -> Callable:
-        def started(module: Any) -> None:
-            with self.at(self.path_of(module, 'model')):
-                start(module)
-
-        return started
-
-    def _loaded(self, load: Callable) -> staticmethod:
-        def loaded(loader: Any, *args: Any, **kwargs: Any) -> Any:
-            # Loops may change all but the data set.
-            data = loader.get('dataset') if isinstance(loader, Mapping) else 0
-            with self.at((self._find(data) or '').removesuffix('.dataset')):
-                return load(loader, *args, **kwargs)
-
-        return staticmethod(loaded)
-
-    def _find(self, cfg: Any) -> str | None:
+    def _find(self, cfg: Any, *_: Any) -> str:
         """The path of what is built: below the part at work, if it can be."""
         above = self.stack[-1] if self.stack else ''
         found = [part for part in self.parts if _is_of(part, cfg)]
@@ -138,21 +143,11 @@ class Trace:
         found = found or [p for p in self.parts if _is_of(p, cfg, list)]
         found.sort(key=lambda part: -len(part.cfg))
         found.sort(key=lambda part: not part.path.startswith(above))
-        return found[0].path if found else None
+        return found[0].path if found else ''
 
     def path_of(self, built: Any, default: str = '') -> str:
         """The path of the part from which something was built."""
         return self.built.get(id(built), (None, default))[1]
-
-    @contextmanager
-    def beginning(self, hooks: Iterable[Hook]) -> Iterator[None]:
-        """Follow what hooks do before the first iteration."""
-        with ExitStack() as changes:
-            for hook in hooks:
-                begin = partial(self._named, self.path_of(hook))
-                for name in BEGIN if id(hook) in self.built else ():
-                    changes.enter_context(_replaced(hook, name, begin))
-            yield
 
     @contextmanager
     def running(self, model: nn.Module) -> Iterator[None]:
@@ -175,20 +170,6 @@ class Trace:
             yield
 
 
-@contextmanager
-def _replaced(place: Any, name: str, wrap: Callable) -> Iterator[None]:
-    """Wrap a method of an object or class for a while."""
-    own = vars(place).get(name)
-    setattr(place, name, wrap(getattr(place, name)))
-    try:
-        yield
-    finally:
-        if own is None:
-            delattr(place, name)
-        else:
-            setattr(place, name, own)
-
-
 def _registries() -> Iterator[Registry]:
     """Every registry but that of runners, whose configs are whole ones."""
     for root in vars(registries).values():
@@ -199,8 +180,7 @@ def _registries() -> Iterator[Registry]:
 def _is_of(part: Part, built: Any, but: type | tuple = ()) -> bool:
     """Whether something is built from a part of the config.
 
-    It may have got more keys on its way, numbers for words, and parts that
-    are built already.
+    It may have got more keys on its way, and numbers for words.
 
     Args:
         part: The part.
@@ -210,14 +190,12 @@ def _is_of(part: Part, built: Any, but: type | tuple = ()) -> bool:
     own = part.cfg
     if not (own and isinstance(built, Mapping)):
         return False
+    left = {'_scope_', 'type', *TAKEN_OUT.get(part.section, ())}
     kind = own.get('type', getattr(part.kind, '__name__', None))
-    return kind == built.get('type') and all(
-        key in built
-        and (
-            value == 'phase'
-            or built[key] == value
-            or isinstance(built[key], Optimizer)
-        )
+    compared = [
+        key in built and (value == 'phase' or built[key] == value)
         for key, value in own.items()
-        if key != '_scope_' and not isinstance(value, but)
-    )
+        if key not in left and not isinstance(value, but)
+    ]
+    same = kind == built.get('type') and all(compared)
+    return same and bool(kind or compared)

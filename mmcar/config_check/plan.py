@@ -9,6 +9,7 @@ from mmengine.runner import Runner
 
 from ..engine import unwrap_model
 from ..utils.checks import at_least
+from ..utils.progress import duration
 from .findings import Finding
 
 
@@ -88,14 +89,14 @@ def _shapes(tensors: Any) -> str:
 
 
 def _checkpoints(runner: Runner) -> str:
-    hooks = [h for h in runner.hooks if isinstance(h, CheckpointHook)]
-    if not hooks:
-        return 'none'
-    unit = 'epochs' if hooks[0].by_epoch else 'iterations'
-    number, best = hooks[0].max_keep_ckpts, hooks[0].save_best
-    kept = f'the last {number} kept' if number > 0 else 'all kept'
-    best = f', and the best {best}' if best else ''
-    return f'every {hooks[0].interval} {unit}, {kept}{best}'
+    for hook in runner.hooks:
+        if isinstance(hook, CheckpointHook):
+            unit = 'epochs' if hook.by_epoch else 'iterations'
+            number, best = hook.max_keep_ckpts, hook.save_best
+            kept = f'the last {number} kept' if number > 0 else 'all kept'
+            best = f', and the best {best}' if best else ''
+            return f'every {hook.interval} {unit}, {kept}{best}'
+    return 'none'
 
 
 def _memory() -> str:
@@ -110,11 +111,3 @@ def _memory() -> str:
     unit = 2**30 if sys.platform == 'darwin' else 2**20
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
     return f'{used:.2f} GB at most'
-
-
-def duration(seconds: float) -> str:
-    """Seconds in words."""
-    for size, unit in ((86400, 'days'), (3600, 'h'), (60, 'min')):
-        if seconds >= size:
-            return f'{seconds / size:.1f} {unit}'
-    return f'{seconds:.1f} s'

@@ -90,14 +90,14 @@ class Preflight(Hook):
         Args:
             runner: Gives its preflight, if it has one.
         """
-        found = [hook for hook in runner.hooks if isinstance(hook, Preflight)]
         with ExitStack() as watch:
-            for hook in found:
-                hook.watch = watch
+            flight = None
+            for hook in [h for h in runner.hooks if isinstance(h, Preflight)]:
+                flight, hook.watch = hook, watch
                 watch.enter_context(hook.trace.building())
                 watch.enter_context(hook.trace.at('', RULE))
                 watch.enter_context(hook.trace.beginning(runner.hooks))
-            yield found[0] if found else None
+            yield flight
 
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         """Look at what a training starts from."""
@@ -164,12 +164,12 @@ class Preflight(Hook):
         for key, iters, optims in phases_of(runner):
             with self.trace.at(key, RULE):
                 each = timed(model.train_step, batch, optims)
-            expect(runner, key, each)
+            for hook in runner.hooks:
+                if isinstance(hook, PhaseTimerHook) and hook.left is not None:
+                    hook.left.expect(int(key.partition('[')[2][:-1]), each)
             if self.plan is not None:
-                names = (
-                    optims if isinstance(optims, dict) else ['all networks']
-                )
-                self.plan.add_phase(key, iters, ', '.join(names), each)
+                names = ', '.join(optims) if key.endswith(']') else 'all'
+                self.plan.add_phase(key, iters, names, each)
 
     @torch.no_grad()
     def _score(
@@ -203,8 +203,7 @@ class Preflight(Hook):
         try:
             for metric in evaluator.metrics:
                 trial = copy.deepcopy(metric)
-                if hasattr(trial, 'csv_file'):
-                    trial.csv_file = None
+                trial.csv_file = None
                 path = self.trace.path_of(metric, f'{split}_evaluator')
                 with self.trace.at(path, RULE):
                     trial.process(batch, samples)
@@ -258,13 +257,6 @@ def timed(step: Callable, batch: Any, *args: Any) -> float:
     return seconds
 
 
-def expect(runner: Runner, key: str, seconds: float) -> None:
-    """Tell the ETA how long a step of a phase takes."""
-    for hook in runner.hooks:
-        if isinstance(hook, PhaseTimerHook) and hook.left is not None:
-            hook.left.expect(int(key.partition('[')[2][:-1]), seconds)
-
-
 @error
 def wrong_step(flight: Preflight, leaf: Any, learnt: bool) -> Found:
     """A step that leaves image and labels of different sizes.
@@ -312,12 +304,14 @@ def other_units(model: Any, images: list[torch.Tensor]) -> Found:
 def random_weights(runner: Runner, loaded: set[str]) -> Found:
     """A network or black box that nothing trains or loads."""
     model = unwrap_model(runner.model)
-    networks: dict = getattr(model, 'networks', dict)()
     phases = [optims for _, _, optims in phases_of(runner)]
-    trained = (
-        {*networks} if NoUpdate in map(type, phases) else set().union(*phases)
-    )
-    idle = [networks[name] for name in networks if name not in trained]
+    all_learn = any(isinstance(optims, NoUpdate) for optims in phases)
+    trained = () if all_learn else {name for p in phases for name in p}
+    idle = [
+        network
+        for name, network in getattr(model, 'networks', dict)().items()
+        if not all_learn and name not in trained
+    ]
     for name, module in model.named_modules():
         box = isinstance(module, BaseBlackBox) and [*module.parameters()]
         keys = ('starts_trained', 'init_cfg')
@@ -332,13 +326,15 @@ def best_score(runner: Runner, scores: list[str]) -> Found:
     """A score to follow that is not reported, or whose worst is kept."""
     never = not number_of_validations(runner)
     for hook in runner.hooks:
-        key, names = 'default_hooks.checkpoint.save_best', None
         if isinstance(hook, CheckpointHook):
-            names = hook.save_best
+            key, names = 'default_hooks.checkpoint.save_best', hook.save_best
+            rules = getattr(hook, 'rules', [None])
         elif isinstance(hook, EarlyStoppingHook):
             key, names = 'custom_hooks.monitor', hook.monitor
+            rules = [hook.rule]
+        else:
+            continue
         names = [names] if isinstance(names, str) else names or ()
-        rules = getattr(hook, 'rules', None) or [getattr(hook, 'rule', None)]
         for name, rule in zip(names, rules, strict=False):
             if never:
                 yield key, 'train_cfg.val_begin is after the end.'

@@ -1,7 +1,7 @@
 """Rules about whole configs: what parts of them say about each other.
 
 A rule yields a path and a text for all that it finds; its docstring is what
-the page of rules says about it.
+the page of rules says about it. `check_config` asks all that need no build.
 """
 
 import ast
@@ -15,6 +15,7 @@ from mmengine.config import Config
 from mmengine.dataset import BaseDataset, InfiniteSampler
 from mmengine.optim import CosineAnnealingParamScheduler, PolyParamScheduler
 from mmengine.registry import MODELS as ROOT
+from mmengine.registry import DefaultScope
 from mmengine.runner import IterBasedTrainLoop, TestLoop, ValLoop
 from mmseg.datasets.transforms import RandomCrop
 from mmseg.models import SegDataPreProcessor
@@ -28,10 +29,12 @@ from ..datasets.transforms import (
 )
 from ..models import StochasticDataPreProcessor, StochasticSegmentor
 from ..models.decode_heads import CARHead
+from ..utils.errors import words_of
 from ..utils.type_check import nearest
-from .findings import Found, error, warning
+from . import signature
+from .findings import RULES, Finding, Found, error, warning
 from .signature import CLOSE, KEYS, arguments_of, setting
-from .walk import EVALUATORS, HOME, HOOKS, LOADERS, Part
+from .walk import EVALUATORS, HOME, HOOKS, LOADERS, Part, walk
 
 #: Keys of MMSeg 0.x that nobody reads any more, and what took their place.
 OLD_KEYS = {
@@ -82,13 +85,11 @@ def old_key(cfg: Config, parts: list[Part]) -> Found:
     A dict is an error; another value may be a variable for something else.
     """
     for key, place in OLD_KEYS.items():
-        old, new, is_dict = cfg.get(key), _value(cfg, place), False
-        if isinstance(old, dict):
-            is_dict = key != 'data' or bool(OLD_DATA & old.keys())
-            new = new if isinstance(new, dict) else {}
-            new = {k: new.get(k) for k in old} | {'type': old.get('type')}
-            old = {'type': None, **old} if is_dict else None
-        if old not in (None, new):
+        old = cfg.get(key)
+        is_dict = isinstance(old, dict)
+        read = [_value(cfg, place), *(part.cfg for part in parts if is_dict)]
+        mine = key == 'data' and not (is_dict and OLD_DATA & old.keys())
+        if old not in (None, *read) and not mine:
             text = f'is of MMSeg 0.x, nobody reads it: set {place}.'
             yield key, text, is_dict
 
@@ -322,3 +323,28 @@ def odd_number(cfg: Config, parts: list[Part]) -> Found:
             most = VAST * usual if type(usual) is float and not off else 0
             if most > 0 and not all(0 <= n <= most for n in numbers):
                 yield part.child(key), f'{value!r}; the default is {usual}.'
+
+
+def check_config(cfg: Config) -> list[Finding]:
+    """All that is wrong with a config, or looks so; nothing is built.
+
+    Args:
+        cfg: The config.
+
+    Returns:
+        Errors first.
+    """
+    found = []
+    scope = str(cfg.get('default_scope') or 'mmseg')
+    with DefaultScope.overwrite_default_scope(scope):
+        parts = list(walk(cfg))
+        for rule in RULES:
+            try:
+                if rule.check.__module__ == signature.__name__:
+                    found += [f for part in parts for f in rule(part)]
+                elif rule.check.__module__ == __name__:
+                    found += rule(cfg, parts)
+            except (AttributeError, KeyError, TypeError) as error:
+                text = f'{rule.name} cannot read it: {words_of(error)}'
+                found.append(Finding('config', text, 'build', False))
+    return sorted(found, key=lambda finding: not finding.sure)
