@@ -38,7 +38,7 @@ def page() -> str:
     rows = [
         f'| `{rule.name}` | {"error" if rule.sure else "warning"} '
         f'| {" ".join(rule.check.__doc__.split())} |'
-        for rule in RULES
+        for rule in sorted(RULES, key=lambda rule: rule.name)
     ]
     return PAGE + '\n'.join(rows).replace('``', '`')
 

@@ -27,8 +27,7 @@ from ..utils.checks import at_least
 from ..utils.errors import UserError
 from ..utils.files import write_file, write_json
 from ..utils.progress import track
-from .report_images import build_loader, collect
-from .report_selection import Selection
+from .report_images import Selection, build_loader, collect
 
 FIGURE_DPI = 200
 DEPENDENT = (
@@ -121,64 +120,38 @@ def build_report(
     prepare_caches(cfg)
     loader, metainfo = build_loader(cfg)
     model = load_model(cfg, checkpoint, device or get_device())
-    _set_drawing(model, num_samples, seed)
+    if num_samples is not None:
+        at_least(1, num_samples=num_samples)
+        model.test_cfg['num_samples'] = num_samples
+    if seed is not None:
+        model.test_cfg['seed'] = seed
     classes = metainfo['classes']
     if model.num_classes != len(classes):
         raise UserError(
             f'The model predicts {model.num_classes} classes, but the data '
             f'set has {len(classes)}: {", ".join(classes)}.'
         )
+    metrics = cfg.get('test_evaluator') or []
     scores = DatasetScores(
         metainfo,
         model.test_cfg['num_samples'],
-        _configured(cfg),
+        [metrics] if isinstance(metrics, Mapping) else metrics,
         bounds,
         model.test_cfg['seed'],
     )
+    folder = work_dir or (checkpoint and Path(str(checkpoint)).parent)
     images = track(loader, 'images') if progress else loader
     selection = Selection(len(loader), max_images)
     page = Page(
-        title=title or _name(cfg),
+        title=title or Path(cfg.filename or cfg.model.type).stem,
         facts=_facts(cfg, checkpoint, model),
         num_samples=scores.num_samples,
         classes=classes,
         palette=overlay_palette(len(classes), metainfo.get('palette')),
-        curves=_curves(checkpoint, work_dir),
+        curves=read_curves(*find_logs(folder)) if folder else {},
     )
     grid = collect(page, model, images, metainfo, scores, selection, max_side)
     return write_report(page, out, grid if figures else None)
-
-
-def _configured(cfg: Config) -> list[dict]:
-    """The metrics of a config."""
-    metrics = cfg.get('test_evaluator') or []
-    metrics = [metrics] if isinstance(metrics, Mapping) else metrics
-    return [dict(metric) for metric in metrics]
-
-
-def _set_drawing(
-    model: Any, num_samples: int | None, seed: int | None
-) -> None:
-    """Say how many samples a model draws, and by which seed."""
-    if num_samples is not None:
-        at_least(1, num_samples=num_samples)
-        model.test_cfg['num_samples'] = num_samples
-    if seed is not None:
-        model.test_cfg['seed'] = seed
-
-
-def _curves(
-    checkpoint: str | Path | None, work_dir: str | Path | None
-) -> dict:
-    """Training curves, where there is a log."""
-    if work_dir is None and checkpoint is None:
-        return {}
-    folder = work_dir or Path(str(checkpoint)).parent
-    return read_curves(*find_logs(folder))
-
-
-def _name(cfg: Config) -> str:
-    return Path(cfg.filename).stem if cfg.filename else cfg.model.type
 
 
 def _facts(

@@ -1,7 +1,10 @@
 """The test images of a config, predicted and scored for a report."""
 
-from collections.abc import Iterable, Mapping
+import heapq
+import math
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import torch
@@ -21,13 +24,53 @@ from ..inference.results import InferenceResult
 from ..report import SampleRow
 from ..report.hooks import prediction_row
 from ..report.page import Page, pack_image
+from ..report.sample_grid import spread
 from ..structures import sample_key
 from ..utils.errors import UserError
-from .report_selection import Selection, spread
 
 NOT_READ = (UserError, OSError, ValueError)
 """What loaders raise for a file that is no image or label."""
 GRID_ROWS = 6
+
+
+class Selection:
+    """Some images of many: half with the worst GED, half spread evenly.
+
+    Keeps a bounded number while images go by one after the other.
+
+    Args:
+        total: Number of images.
+        limit: How many to choose.
+    """
+
+    def __init__(self, total: int, limit: int) -> None:
+        self.total, self.limit = total, min(limit, total)
+        number = total if self.limit == total else (self.limit + 1) // 2
+        self.spread = spread(total, number)
+        self.kept: dict[int, Any] = {}
+        self._worst: list[tuple[float, int, Any]] = []
+
+    def offer(self, index: int, ged: float, make: Callable[[], Any]) -> None:
+        """Keep an image if it may be chosen.
+
+        Args:
+            index: Its position.
+            ged: Its score; NaN counts as the best.
+            make: Makes what is kept.
+        """
+        if index in self.spread:
+            self.kept[index] = make()
+            return
+        entry = (-math.inf if math.isnan(ged) else ged, -index)
+        if len(self._worst) < self.limit - len(self.spread):
+            heapq.heappush(self._worst, (*entry, make()))
+        elif self._worst and entry > self._worst[0][:2]:
+            heapq.heapreplace(self._worst, (*entry, make()))
+
+    def chosen(self) -> dict[int, Any]:
+        """What was kept, by position."""
+        worst = {-index: kept for _, index, kept in self._worst}
+        return dict(sorted((self.kept | worst).items()))
 
 
 class Readable(Dataset):
@@ -65,13 +108,9 @@ def build_loader(cfg: Config) -> tuple[DataLoader, dict[str, Any]]:
         Readable(dataset),
         batch_size=1,
         num_workers=settings.get('num_workers', 0),
-        collate_fn=_only,
+        collate_fn=itemgetter(0),
     )
     return loader, dict(dataset.metainfo)
-
-
-def _only(batch: list) -> Any:
-    return batch[0]
 
 
 @torch.no_grad()

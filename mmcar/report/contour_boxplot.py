@@ -98,13 +98,8 @@ def outline(
 ) -> None:
     """Draw the outline of a mask (H, W); nothing if there is none."""
     if mask.any():
-        axes.contour(
-            *_closed(mask),
-            [0.5],
-            colors=[colour],
-            linewidths=width,
-            linestyles=dash,
-        )
+        style = dict(colors=[colour], linewidths=width, linestyles=dash)
+        axes.contour(*_closed(mask), [0.5], **style)
 
 
 def _closed(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -118,9 +113,8 @@ def _fill(
 ) -> None:
     """Fill what a union of masks has beyond their core."""
     band = (union & ~core).cpu().numpy()
-    if not band.any():
-        return
-    axes.contourf(*_closed(band), [0.5, 2], colors=[colour], alpha=alpha)
+    if band.any():
+        axes.contourf(*_closed(band), [0.5, 2], colors=[colour], alpha=alpha)
 
 
 def _handles(box: ContourBoxplot, has_median: bool) -> list:
@@ -130,10 +124,7 @@ def _handles(box: ContourBoxplot, has_median: bool) -> list:
         Patch(color=BAND, alpha=0.6, label='50 % band'),
         Patch(color=ENVELOPE, alpha=0.5, label='envelope'),
     ]
-    if box.outliers:
-        number = len(box.outliers)
+    if number := len(box.outliers):
         label = f'{number} outlier{"s" * (number > 1)}'
-        handles.append(
-            Line2D([], [], color=OUTLIER, linestyle='--', label=label)
-        )
+        handles.append(Line2D([], [], color=OUTLIER, ls='--', label=label))
     return handles

@@ -1,12 +1,10 @@
 """What a test has predicted, as figures of the whole test set."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
 from matplotlib.figure import Figure
 from mmengine.dist import all_reduce, master_only
-from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from mmseg.registry import HOOKS
 from mmseg.structures import SegDataSample
@@ -14,16 +12,16 @@ from mmseg.structures import SegDataSample
 from ..evaluation import CalibrationBins, CalibrationMetric
 from ..utils.checks import at_least
 from .files import write_figure
-from .hooks import prediction_row
+from .hooks import PredictionHook, prediction_row
 from .reliability import draw_reliability
-from .sample_grid import SampleRow, dataset_palette, draw_sample_grid
+from .sample_grid import SampleRow, dataset_palette, draw_sample_grid, spread
 from .training_curves import changing, draw_curves, find_logs, read_curves
 
 DPI = 110
 
 
 @HOOKS.register_module()
-class FiguresHook(Hook):
+class FiguresHook(PredictionHook):
     """Draws samples of some test images, and how reliable F is on all.
 
     ``samples.png``, ``reliability.png`` and, if the work dir holds the log
@@ -44,31 +42,24 @@ class FiguresHook(Hook):
         self.num_images, self.num_samples = num_images, num_samples
         self.rows: list[SampleRow] = []
         self.bins = CalibrationBins()
-        self.seen = 0
 
     def before_test(self, runner: Runner) -> None:
         """Choose the images."""
-        loader = runner.test_loop.dataloader
-        last = len(loader.sampler) - 1
-        chosen = np.linspace(0, last, self.num_images).round().astype(int)
-        self.chosen, self.rows, self.seen = set(chosen), [], 0
+        number = len(runner.test_loop.dataloader.sampler)
+        self.chosen = spread(number, self.num_images)
+        self.rows, self.seen = [], 0
         self.bins = CalibrationBins()
 
-    def after_test_iter(
-        self,
-        runner: Runner,
-        batch_idx: int,
-        data_batch: dict | None = None,
-        outputs: Sequence[SegDataSample] | None = None,
+    def see(
+        self, inputs: object, sample: SegDataSample, metainfo: Mapping | None
     ) -> None:
-        """Keep what is drawn of a batch."""
+        """Keep what is drawn of an image."""
         metric = CalibrationMetric()
-        for inputs, sample in zip(data_batch['inputs'], outputs, strict=True):
-            metric.process({}, [sample.to_dict()])
-            if self.seen in self.chosen:
-                self.rows.append(prediction_row(inputs, sample))
-            self.seen += 1
-        self.bins.sums += sum(result['bins'] for result in metric.results)
+        metric.process({}, [sample.to_dict()])
+        self.bins.sums += metric.results[0]['bins']
+        if self.seen in self.chosen:
+            self.rows.append(prediction_row(inputs, sample))
+        self.seen += 1
 
     def after_test(self, runner: Runner) -> None:
         """Draw, and say where."""
@@ -91,10 +82,7 @@ class FiguresHook(Hook):
                 self.rows, self.num_samples, palette=palette
             ),
             'reliability': draw_reliability(
-                bins.confidence,
-                bins.accuracy,
-                bins.count,
-                title='Calibration net',
+                bins.confidence, bins.accuracy, bins.count, 'Calibration net'
             ),
         }
         # The runner's own log is that of this test.

@@ -53,14 +53,9 @@ def prediction_row(inputs: object, sample: SegDataSample) -> SampleRow:
 
     A model that draws no samples shows its decision in their place.
     """
-    if 'pred_samples' in sample:
-        samples = sample.pred_samples.data
-    else:
-        samples = sample.pred_sem_seg.data
-    if 'sample_probs' in sample:
-        probs = sample.sample_probs.data
-    else:
-        probs = sample.seg_logits.data.softmax(0)
+    samples = sample.get('pred_samples', sample.get('pred_sem_seg')).data
+    probs = sample.get('sample_probs')
+    probs = sample.seg_logits.data.softmax(0) if probs is None else probs.data
     labels = sample.get('gt_sem_segs', sample.get('gt_sem_seg'))
     shape = tuple(samples.shape[-2:])
     return SampleRow(
@@ -72,6 +67,34 @@ def prediction_row(inputs: object, sample: SegDataSample) -> SampleRow:
 
 
 class PredictionHook(Hook):
+    """Sees every test image and what is predicted of it."""
+
+    def after_test_iter(
+        self,
+        runner: Runner,
+        batch_idx: int,
+        data_batch: dict | None = None,
+        outputs: Sequence[SegDataSample] | None = None,
+    ) -> None:
+        """See the images of a batch."""
+        metainfo = runner.test_loop.dataloader.dataset.metainfo
+        for inputs, sample in zip(data_batch['inputs'], outputs, strict=True):
+            self.see(inputs, sample, metainfo)
+
+    @abstractmethod
+    def see(
+        self, inputs: object, sample: SegDataSample, metainfo: Mapping | None
+    ) -> None:
+        """See an image.
+
+        Args:
+            inputs: What the model was given, see `input_image`.
+            sample: What it predicted.
+            metainfo: Of the data set.
+        """
+
+
+class FilesHook(PredictionHook):
     """Writes files for every test image, while the next ones are predicted.
 
     Args:
@@ -86,23 +109,14 @@ class PredictionHook(Hook):
         """Find images that would overwrite each other."""
         refuse_shared_names(runner)
 
-    def after_test_iter(
-        self,
-        runner: Runner,
-        batch_idx: int,
-        data_batch: dict | None = None,
-        outputs: Sequence[SegDataSample] | None = None,
+    def see(
+        self, inputs: object, sample: SegDataSample, metainfo: Mapping | None
     ) -> None:
-        """Hand the files of a batch to the writer."""
-        dataset = runner.test_loop.dataloader.dataset
-        for inputs, sample in zip(data_batch['inputs'], outputs, strict=True):
-            files = self.files(inputs, sample, dataset.metainfo)
-            self.writer.submit(
-                {
-                    inside(self.out_dir, name): content
-                    for name, content in files.items()
-                }
-            )
+        """Hand the files of an image to the writer."""
+        files = self.files(inputs, sample, metainfo)
+        self.writer.submit(
+            {inside(self.out_dir, name): files[name] for name in files}
+        )
 
     def after_test(self, runner: Runner) -> None:
         """Wait for the last file."""
@@ -112,12 +126,7 @@ class PredictionHook(Hook):
     def files(
         self, inputs: object, sample: SegDataSample, metainfo: Mapping | None
     ) -> Files:
-        """The files of an image.
-
-        Args:
-            inputs: What the model was given, see `input_image`.
-            sample: What it predicted.
-            metainfo: Of the data set.
+        """The files of an image, see `see`.
 
         Returns:
             For each name below the folder, what makes its content. It is
@@ -127,7 +136,7 @@ class PredictionHook(Hook):
 
 
 @HOOKS.register_module()
-class DrawSamplesHook(PredictionHook):
+class DrawSamplesHook(FilesHook):
     """Draws a figure per test image.
 
     Args:
@@ -156,7 +165,7 @@ class DrawSamplesHook(PredictionHook):
 
 
 @HOOKS.register_module()
-class ShowSamplesHook(Hook):
+class ShowSamplesHook(PredictionHook):
     """Shows a figure of every test image in a window.
 
     Args:
@@ -167,26 +176,20 @@ class ShowSamplesHook(Hook):
         need_screen('write figures to files: --show-dir.')
         self.wait_time = wait_time
 
-    def after_test_iter(
-        self,
-        runner: Runner,
-        batch_idx: int,
-        data_batch: dict | None = None,
-        outputs: Sequence[SegDataSample] | None = None,
+    def see(
+        self, inputs: object, sample: SegDataSample, metainfo: Mapping | None
     ) -> None:
-        """Show the images of a batch."""
-        metainfo = runner.test_loop.dataloader.dataset.metainfo
-        for inputs, sample in zip(data_batch['inputs'], outputs, strict=True):
-            row = prediction_row(inputs, sample)
-            palette = dataset_palette(metainfo, len(row.probs))
-            canvas = FigureCanvasAgg(draw_sample_grid([row], palette=palette))
-            canvas.draw()
-            picture = np.asarray(canvas.buffer_rgba())[..., :3]
-            show_picture(picture, str(output_name(sample)), self.wait_time)
+        """Show an image."""
+        row = prediction_row(inputs, sample)
+        palette = dataset_palette(metainfo, len(row.probs))
+        canvas = FigureCanvasAgg(draw_sample_grid([row], palette=palette))
+        canvas.draw()
+        picture = np.asarray(canvas.buffer_rgba())[..., :3]
+        show_picture(picture, str(output_name(sample)), self.wait_time)
 
 
 @HOOKS.register_module()
-class SaveSamplesHook(PredictionHook):
+class SaveSamplesHook(FilesHook):
     """Writes predicted label maps as PNG files, see `encode_labels`.
 
     ``samples/<sample key>/<k>.png`` are the samples, in the layout that

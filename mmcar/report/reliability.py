@@ -26,11 +26,6 @@ def draw_reliability(
     confidence, accuracy, count = (
         np.asarray(values, float) for values in (confidence, accuracy, count)
     )
-    if not confidence.shape == accuracy.shape == count.shape:
-        raise UserError(
-            'confidence, accuracy and count must be equally long, got '
-            f'{confidence.shape}, {accuracy.shape} and {count.shape}.'
-        )
     filled = count > 0
     if not filled.any():
         raise UserError('Every bin is empty: there is nothing to draw.')

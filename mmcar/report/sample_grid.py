@@ -33,6 +33,12 @@ class SampleRow:
     labels: np.ndarray | None = None
 
 
+def spread(total: int, number: int) -> list[int]:
+    """Positions spread evenly over a list, from its first to its last."""
+    places = np.linspace(0, max(total - 1, 0), min(number, total))
+    return places.round().astype(int).tolist()
+
+
 def default_palette(num_classes: int) -> np.ndarray:
     """Colours (K, 3) uint8: black and white, or distinct ones if K > 2."""
     if num_classes <= 2:

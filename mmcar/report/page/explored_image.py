@@ -50,6 +50,13 @@ def pack_image(
     )
     confidence = pick_pixels(image.class_probs.max(0), size)
     bins = np.minimum(np.floor(confidence * num_bins), num_bins - 1)
+    probs = {
+        k: percents(pick_pixels(one, size))
+        for k, one in enumerate(image.class_probs)
+    }
+    picture = image.image
+    if picture.shape[:2] != size:
+        picture = cv2.resize(picture, size[::-1], interpolation=cv2.INTER_AREA)
     return dict(
         name=image.name,
         width=size[1],
@@ -59,9 +66,9 @@ def pack_image(
         samples=len(samples),
         wide=dtype is np.uint16,
         ignored=ignored,
-        picture=pack_picture(_resized(image.image, size)),
+        picture=pack_picture(picture),
         maps=pack_maps(decision, np.concatenate([labels, samples])),
-        probs=_packed_probs(image.class_probs, size),
+        probs={str(k): pack_bytes(p) for k, p in probs.items() if p.any()},
         bins=pack_bytes(bins.astype(np.uint8)),
         hypotheses=[
             dict(
@@ -75,22 +82,6 @@ def pack_image(
         flips=[state._asdict() for state in image.flip_states],
         boxplot=_packed_boxplot(image.boxplot, size),
     )
-
-
-def _resized(picture: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-    if picture.shape[:2] == size:
-        return picture
-    return cv2.resize(picture, size[::-1], interpolation=cv2.INTER_AREA)
-
-
-def _packed_probs(probs: np.ndarray, size: tuple[int, int]) -> dict[str, str]:
-    """Percents of the classes that have at least one somewhere."""
-    found = {}
-    for k, one in enumerate(probs):
-        shown = percents(pick_pixels(one, size))
-        if shown.any():
-            found[str(k)] = pack_bytes(shown)
-    return found
 
 
 def _packed_boxplot(

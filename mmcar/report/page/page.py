@@ -1,5 +1,6 @@
 """The report as one HTML file, from the templates beside this module."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,26 +10,11 @@ import jinja2
 import numpy as np
 
 from ...version import __version__
-from ..training_curves import Curves
+from ..sample_grid import spread
+from ..training_curves import Curves, changing
 from .encoding import file_size, plain
 
 ASSETS = Path(__file__).parent / 'assets'
-TEMPLATE = 'page.html'
-# One script: files see each other's functions, the page sees none of them.
-SCRIPTS = (
-    'dom.js',
-    'codec.js',
-    'theme.js',
-    'charts.js',
-    'table.js',
-    'painting.js',
-    'contents.js',
-    'stage.js',
-    'filmstrip.js',
-    'panels.js',
-    'explorer.js',
-    'main.js',
-)
 MAX_POINTS = 240
 """Points of a training curve that are kept."""
 SCORES = {
@@ -52,7 +38,7 @@ class Page:
         classes: Names of the classes.
         palette: Their colours (K, 3) uint8.
         curves: Training curves; none if empty.
-        summary: Figures of all images, from `Survey.summary`.
+        summary: Figures of all images, from `DatasetScores.summary`.
         rows: Figures of each image.
         explored: Packed images, by their position in ``rows``.
         unreadable: Images that could not be read, name -> reason.
@@ -95,7 +81,7 @@ def render_page(page: Page) -> str:
         reliability=page.summary['reliability'],
         curves=curves,
     )
-    return environment.get_template(TEMPLATE).render(
+    return environment.get_template('page.html').render(
         page=page,
         version=__version__,
         columns=columns,
@@ -111,14 +97,8 @@ def render_page(page: Page) -> str:
         size=file_size(sum(len(str(x)) for x in page.explored.values())),
         data=plain(data),
         images={i: plain(one) for i, one in page.explored.items()},
-        style=read_asset('style.css'),
-        script='\n'.join(read_asset(name) for name in SCRIPTS),
+        asset=lambda name: (ASSETS / name).read_text(encoding='utf-8'),
     )
-
-
-def read_asset(name: str) -> str:
-    """Text of a file beside the template."""
-    return (ASSETS / name).read_text(encoding='utf-8')
 
 
 def table_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -135,11 +115,11 @@ def score_cards(
     """The few scores to read first."""
     cards = []
     for name, words in SCORES.items():
-        for key in (f'{name}_{num_samples}', name):
-            if key in scores:
-                title = score_title(key, num_samples)
-                cards.append(dict(title=title, value=scores[key], words=words))
-                break
+        key = f'{name}_{num_samples}'
+        key = key if key in scores else name
+        if key in scores:
+            title = score_title(key, num_samples)
+            cards.append(dict(title=title, value=scores[key], words=words))
     return cards
 
 
@@ -148,21 +128,20 @@ def perspective(
 ) -> list[dict[str, Any]]:
     """Model and samplers that know the labels side by side, best first."""
     tables = []
+    samplers = {'this model': summary['scores'], **summary['bounds']}
     for name, smaller in (('GED', True), ('HM-IoU', False)):
         key = f'{name}_{num_samples}'
-        if key not in summary['scores'] or not summary['bounds']:
-            continue
-        rows = [dict(name='this model', value=summary['scores'][key])]
-        rows += [
+        rows = [
             dict(name=sampler, value=scores[key])
-            for sampler, scores in summary['bounds'].items()
-            if key in scores
+            for sampler, scores in samplers.items()
+            if not math.isnan(scores.get(key, math.nan))
         ]
-        rows = [row for row in rows if row['value'] == row['value']]
-        rows.sort(key=lambda row: row['value'], reverse=not smaller)
-        top = max((row['value'] for row in rows), default=1) or 1
-        title = score_title(key, num_samples)
-        tables.append(dict(title=title, rows=rows, top=top, smaller=smaller))
+        if key in summary['scores'] and summary['bounds']:
+            rows.sort(key=lambda row: row['value'], reverse=not smaller)
+            top = max((row['value'] for row in rows), default=1) or 1
+            title = score_title(key, num_samples)
+            table = dict(title=title, rows=rows, top=top, smaller=smaller)
+            tables.append(table)
     return tables
 
 
@@ -186,12 +165,8 @@ def excess_limit(classes: Sequence[Mapping[str, float]]) -> float:
 def thin_curves(curves: Curves) -> dict[str, list]:
     """Curves that change, with a bounded number of points."""
     thinned = {}
-    for name, (steps, values) in sorted(curves.items()):
-        if len(set(values)) < 2:
-            continue
-        last = len(steps) - 1
-        keep = np.linspace(0, last, min(MAX_POINTS, last + 1)).round()
-        keep = keep.astype(int)
+    for name, (steps, values) in sorted(changing(curves).items()):
+        keep = spread(len(steps), MAX_POINTS)
         thinned[name] = [steps[keep].tolist(), values[keep].tolist()]
     return thinned
 

@@ -22,7 +22,7 @@ def draw_paper_figures(
     """Draw what the page shows of all images together.
 
     Args:
-        summary: From `Survey.summary`.
+        summary: From `DatasetScores.summary`.
         rows: Figures of each image.
         num_samples: Samples per image.
         curves: Training curves; none if empty.

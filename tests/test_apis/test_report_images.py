@@ -3,7 +3,7 @@ import random
 
 import pytest
 
-from mmcar.apis.report_selection import Selection
+from mmcar.apis.report_images import Selection
 
 
 def choose(scores, limit):
