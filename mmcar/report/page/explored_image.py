@@ -37,7 +37,8 @@ def pack_image(
     Returns:
         ``maps`` are decision, labels and samples, see `pack_maps`; ``probs``
         whole percents of the classes that reach one, by class id; ``bins``
-        the confidence bin of each pixel.
+        the confidence bin of each pixel, ``weights`` the share of all draws
+        for which each sample stands.
     """
     height, width = image.decision.shape
     size = shown_size((height, width), max_side)
@@ -70,6 +71,7 @@ def pack_image(
         maps=pack_maps(decision, np.concatenate([labels, samples])),
         probs={str(k): pack_bytes(p) for k, p in probs.items() if p.any()},
         bins=pack_bytes(bins.astype(np.uint8)),
+        weights=np.asarray(image.sample_weights).tolist(),
         hypotheses=[
             dict(
                 probability=one.probability,

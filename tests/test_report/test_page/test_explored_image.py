@@ -1,4 +1,7 @@
 import json
+import shutil
+import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -6,12 +9,14 @@ import pytest
 import torch
 
 from mmcar.evaluation import contour_boxplot, find_flip_states, hypotheses
+from mmcar.report import page
 from mmcar.report.page import pack_image
 from mmcar.structures import ClassFlips
 
 from .unpacking import unpack, unpack_maps
 
 SIZE = (12, 20)
+ASSETS = Path(page.__file__).parent / 'assets'
 
 
 def explored(num_classes=2, annotators=3, samples=5, size=SIZE, flips=()):
@@ -29,6 +34,7 @@ def explored(num_classes=2, annotators=3, samples=5, size=SIZE, flips=()):
         labels=labels.astype(np.uint8),
         decision=probs.argmax(0).astype(np.uint8),
         samples=maps,
+        sample_weights=np.full(samples, 1 / samples),
         class_probs=probs.astype(np.float32),
         hypotheses=hypotheses(drawn, decision, num_classes=num_classes),
         flip_states=find_flip_states(drawn, table),
@@ -63,6 +69,37 @@ def test_shares_given_a_pixel_are_those_of_the_samples():
             ]
             found = np.flatnonzero(samples[:, row, column] == k).tolist()
             assert found == holds
+
+
+@pytest.mark.skipif(shutil.which('node') is None, reason='needs node')
+def test_a_sample_counts_as_the_draws_it_stands_for():
+    image = explored(num_classes=3, samples=4)
+    image.sample_weights = np.array([0.5, 0.25, 0.125, 0.125])
+    packed = pack(image)
+    seen = dict(
+        pixels=image.samples[0].size,
+        samples=image.samples.reshape(4, -1).tolist(),
+        weights=packed['weights'],
+        labels=[],
+    )
+    script = (
+        (ASSETS / 'contents.js').read_text()
+        + f"""
+    const image = {{...{json.dumps(seen)}, percents: new Map()}};
+    const palette = [[200, 0, 0], [0, 200, 0], [0, 0, 200]];
+    console.log(JSON.stringify([
+      classesAt(image, 7, [0, 1, 2]).map((one) => one.share),
+      [...meanColours(image, [0, 1, 2, 3], palette, 1).slice(28, 32)],
+    ]));"""
+    )
+    command = ['node', '-e', script]
+    said = subprocess.run(command, capture_output=True, check=True).stdout
+    chosen = image.samples.reshape(4, -1)[:, 7]
+    shares = np.bincount(chosen, image.sample_weights, 3)
+    assert json.loads(said) == [
+        shares.tolist(),
+        [*(200 * shares).tolist(), 255],
+    ]
 
 
 def test_a_threshold_cuts_where_the_probability_does():

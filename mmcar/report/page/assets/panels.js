@@ -41,9 +41,10 @@ function fillChoices(state, onChoose) {
     return;
   }
   const { image } = state, total = image.samples.length;
+  const uneven = new Set(image.weights).size > 1;
   const found = classesAt(image, state.pixel, state.classes);
   const likely = found.filter((one) => one.samples || one.annotators || one.percent || one.id === state.given);
-  likely.sort((a, b) => b.samples - a.samples || b.percent - a.percent);
+  likely.sort((a, b) => b.share - a.share || b.percent - a.percent);
   const rows = likely.map((one) => {
     const input = make('input', { type: 'radio', name: 'given', value: one.id });
     input.checked = state.given === one.id;
@@ -52,7 +53,7 @@ function fillChoices(state, onChoose) {
     const chance = one.percent ? `${one.percent} %` : 'below 1 %';
     return make('label', { class: 'choice-row' }, input,
       make('span', {}, make('i', { class: 'swatch', style: `background: ${rgb(state.palette[one.id])}` }), one.name),
-      make('span', { class: 'tally' }, `${one.samples} of ${total}`),
+      make('span', { class: 'tally' }, `${one.samples} of ${total}${uneven ? `, ${percent(one.share)}` : ''}`),
       make('small', {}, `probability ${chance}, ${who}`));
   });
   const others = found.filter((one) => !likely.includes(one));
@@ -86,10 +87,10 @@ function fillGiven(state, onForget) {
   }
   const then = holds.length === total ? 'Nothing changes by that.' : 'The row of maps shows these alone.';
   words.replaceChildren(make('strong', { id: 'given-share' }, `${holds.length} of ${total}`),
-    ` samples (${percent(holds.length / total)}) have ${name} here. ${then} `, forget);
+    ` samples (${percent(shareOf(image, holds))}) have ${name} here. ${then} `, forget);
   pictures.hidden = false;
-  const all = meanColours(image.samples, image.pixels, state.palette, 0.8);
-  const given = meanColours(holds.map((i) => image.samples[i]), image.pixels, state.palette, 0.8);
+  const all = meanColours(image, image.samples.map((map, i) => i), state.palette, 0.8);
+  const given = meanColours(image, holds, state.palette, 0.8);
   for (const [id, colours] of [['#mean-all', all], ['#mean-given', given]]) {
     const context = drawPicture(find(id), image, Math.max(1, Math.round(320 / image.width)));
     drawLayer(context, colours, image);

@@ -21,8 +21,7 @@ function mapOf(image, frame) {
 function frameColours(state, frame) {
   const { image, palette, opacity } = state;
   if (frame.kind !== 'mean') return labelColours(image, mapOf(image, frame), palette, opacity);
-  const maps = state.subset.map((i) => image.samples[i]);
-  return meanColours(maps, image.pixels, palette, palette.length === 2 ? Math.min(1, opacity + 0.3) : opacity);
+  return meanColours(image, state.subset, palette, palette.length === 2 ? Math.min(1, opacity + 0.3) : opacity);
 }
 
 function frameWords(state, frame) {
