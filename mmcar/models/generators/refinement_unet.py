@@ -12,10 +12,12 @@ from torch import Tensor, nn
 
 from ...sampling import build_gumbel
 from ...sampling.kernels import (
-    FoldedDecoder,
-    FoldedFeatures,
+    FoldedBlock,
     bounded_exp,
+    decode_folded,
     fast_layout,
+    fold,
+    may_run,
 )
 from ...utils.checks import at_least, channels, fraction, one_of, positive
 from .base import BaseGenerator
@@ -29,17 +31,17 @@ class UNetFeatures(NamedTuple):
         log_probs: F's log-probabilities (B, K, H, W).
         base: Features of the first up block, before its noise.
         skips: Contributions of the skip connections to the other up blocks.
-        mean: Mean (B, d) of the latent code, if there is one.
-        logvar: Log-variance (B, d) of the latent code, if there is one.
-        folded: What the folded decoder needs; None where it cannot run.
+        pooled: Mean over all pixels of the deepest level (B, C).
+        folded: These up blocks for test time; None where that cannot be.
+        posterior: Mean and log-variance (B, d) of the latent code, if any.
     """
 
     log_probs: Tensor
     base: Tensor
     skips: list[Tensor]
-    mean: Tensor | None = None
-    logvar: Tensor | None = None
-    folded: FoldedFeatures | None = None
+    pooled: Tensor
+    folded: list[FoldedBlock] | None
+    posterior: tuple[Tensor, Tensor] | None = None
 
 
 @MODELS.register_module()
@@ -121,9 +123,7 @@ class RefinementUNet(BaseGenerator):
                 strict=True,
             )
         )
-        self.code = self._build_code(widths[-1], noise_size)
         self.logits = nn.Conv2d(base_channels, num_classes, 1)
-        self._folded = FoldedDecoder()
         if self.residual:
             nn.init.zeros_(self.logits.weight)
             nn.init.zeros_(self.logits.bias)
@@ -134,11 +134,24 @@ class RefinementUNet(BaseGenerator):
         Args:
             image: Images (B, C, H, W).
             log_probs: F's log-probabilities (B, K, H, W).
-
-        Returns:
-            Features, see :class:`UNetFeatures`.
         """
-        return self._encode(image, log_probs)[0]
+        channels(image, **{'generator.in_channels': self.in_channels})
+        inputs = torch.cat((image, bounded_exp(log_probs)), dim=1)
+        levels = [fast_layout(inputs)]
+        for block in self.down:
+            levels.append(block(levels[-1]))
+        bottom = levels.pop()
+        first, *skips = (
+            block.conv_skip(level)
+            for block, level in zip(self.up, levels[::-1], strict=True)
+        )
+        base = self.up[0].merge(bottom, first)[0]
+        if self.gumbel is not None:
+            log_probs = self.gumbel.likely(log_probs)
+        folded = fold(self.up[1:], base, skips)
+        return UNetFeatures(
+            log_probs, base, skips, bottom.mean((2, 3)), folded
+        )
 
     def decode(self, features: UNetFeatures, z: Tensor) -> Tensor:
         """Return logits (s, B, K, H, W) for noise ``z`` (s, B, d)."""
@@ -146,10 +159,9 @@ class RefinementUNet(BaseGenerator):
         own = 0 if self.gumbel is None else self.gumbel.noise_size
         shared, z = z[..., :own], z[..., own:]
         z = self._latent(features, z)
-        if features.folded is not None and self._folded.may_run(self.up):
-            size = log_probs.shape[-2:]
-            logits = self._folded.decode(
-                self.up, self.logits, features.folded, z, size
+        if features.folded and may_run(self.up):
+            logits = decode_folded(
+                self.up[0], features.base, features.folded, self.logits, z
             )
         else:
             x = self.up[0].modulate(features.base[None], z)
@@ -161,32 +173,6 @@ class RefinementUNet(BaseGenerator):
         if self.gumbel is None:
             return logits
         return self.gumbel.perturb(logits, shared)
-
-    def _encode(
-        self, image: Tensor, log_probs: Tensor
-    ) -> tuple[UNetFeatures, Tensor]:
-        """Return the features and the deepest level (B, C, h, w)."""
-        channels(image, **{'generator.in_channels': self.in_channels})
-        inputs = torch.cat((image, bounded_exp(log_probs)), dim=1)
-        inputs = fast_layout(inputs)
-        levels = [inputs]
-        for block in self.down:
-            levels.append(block(levels[-1]))
-        bottom = levels.pop()
-        skips = [
-            block.conv_skip(level)
-            for block, level in zip(self.up, levels[::-1], strict=True)
-        ]
-        base = self.up[0].merge(bottom, skips[0])[0]
-        if self.gumbel is not None:
-            log_probs = self.gumbel.likely(log_probs)
-        folded = self._folded.prepare(self.up, base, skips[1:])
-        features = UNetFeatures(log_probs, base, skips[1:], folded=folded)
-        return features, bottom
-
-    def _build_code(self, channels: int, noise_size: int) -> nn.Module | None:
-        """Build what turns the deepest level into a latent code."""
-        return None
 
     def _latent(self, features: UNetFeatures, z: Tensor) -> Tensor:
         """Return what scales and shifts features (s, B, d): the noise."""
@@ -212,22 +198,22 @@ class LatentUNet(RefinementUNet):
     def __init__(self, reparameterize: bool = True, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.reparameterize = reparameterize
-
-    def _build_code(self, channels: int, noise_size: int) -> nn.Module:
-        return nn.Linear(channels, 2 * noise_size)
+        deepest = self.up[0].up.in_channels
+        self.code = nn.Linear(deepest, 2 * self.up[0].film.in_features)
 
     def encode(self, image: Tensor, log_probs: Tensor) -> UNetFeatures:
-        """Encode as :class:`RefinementUNet` does, plus mean and logvar."""
-        features, bottom = self._encode(image, log_probs)
-        code = self.code(bottom.mean((2, 3))).float()
-        mean, logvar = code.chunk(2, dim=1)
+        """Encode as :class:`RefinementUNet` does, and the latent code."""
+        features = super().encode(image, log_probs)
+        mean, logvar = self.code(features.pooled).float().chunk(2, dim=1)
         # Without a prior in the loss nothing else bounds the variance.
-        return features._replace(mean=mean, logvar=logvar.clamp(-16, 16))
+        return features._replace(posterior=(mean, logvar.clamp(-16, 16)))
 
     def posterior(self, features: UNetFeatures) -> tuple[Tensor, Tensor]:
         """Return mean and log-variance (B, noise_size) of the code."""
-        return features.mean, features.logvar
+        assert features.posterior is not None  # see `encode`
+        return features.posterior
 
     def _latent(self, features: UNetFeatures, z: Tensor) -> Tensor:
-        code = features.mean + (0.5 * features.logvar).exp() * z
+        mean, logvar = self.posterior(features)
+        code = mean + (0.5 * logvar).exp() * z
         return code if self.reparameterize else code.detach()

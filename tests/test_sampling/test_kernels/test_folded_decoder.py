@@ -1,6 +1,4 @@
-"""The folded decoder computes what the plain one does, and notices changes."""
-
-import copy
+"""The folded decoder computes what the plain one does."""
 
 import pytest
 import torch
@@ -61,25 +59,6 @@ def test_folded_is_plain(cls, norm_cfg, film, size, monkeypatch):
     torch.testing.assert_close(folded, plain, rtol=1e-4, atol=1e-4)
 
 
-def test_new_weights_and_statistics_are_noticed(monkeypatch):
-    generator = _generator()
-    inputs = _inputs(generator)
-    first = _both(generator, inputs, monkeypatch)[0]
-    with torch.no_grad():
-        generator.up[1].norm.running_mean.add_(3)
-    second, plain = _both(generator, inputs, monkeypatch)
-    assert not torch.allclose(first, second, atol=0.1)
-    torch.testing.assert_close(second, plain, rtol=1e-4, atol=1e-4)
-    other = copy.deepcopy(generator)
-    nn.init.normal_(other.up[2].conv.weight)
-    generator.load_state_dict(other.state_dict())
-    third, plain = _both(generator, inputs, monkeypatch)
-    torch.testing.assert_close(third, plain, rtol=1e-4, atol=1e-4)
-    torch.testing.assert_close(
-        _both(other, inputs, monkeypatch)[0], third, rtol=1e-4, atol=1e-4
-    )
-
-
 @pytest.mark.parametrize(
     ('change', 'size', 'kwargs'),
     [
@@ -99,20 +78,6 @@ def test_what_does_not_fold(change, size, kwargs, monkeypatch):
         assert generator.encode(image, log_probs).folded is None
 
 
-def test_a_chunk_asks_neither_for_weights_nor_for_statistics(monkeypatch):
-    monkeypatch.setattr(folded_decoder, 'MIN_FEATURES', 0)
-    generator = _generator()
-    image, log_probs, z = _inputs(generator)
-    with torch.no_grad():
-        features = generator.encode(image, log_probs)
-        whole = generator.decode(features, z)
-        for name in ('_affine', 'fold'):
-            monkeypatch.delattr(folded_decoder, name)
-        monkeypatch.delattr(folded_decoder.FoldedDecoder, '_fold')
-        parts = [generator.decode(features, one) for one in z.split(1)]
-    assert torch.equal(torch.cat(parts), whole)
-
-
 def test_folded_features_pass_gradients_to_the_weights(monkeypatch):
     monkeypatch.setattr(folded_decoder, 'MIN_FEATURES', 0)
     generator = _generator()
@@ -121,11 +86,4 @@ def test_folded_features_pass_gradients_to_the_weights(monkeypatch):
         features = generator.encode(image, log_probs)
     assert features.folded is not None
     generator.decode(features, z).square().sum().backward()
-    assert generator.up[1].conv.weight.grad.abs().sum() > 0
-
-
-def test_gradients_pass_in_eval_mode(monkeypatch):
-    monkeypatch.setattr(folded_decoder, 'MIN_FEATURES', 0)
-    generator = _generator()
-    generator(*_inputs(generator)).results.square().sum().backward()
     assert generator.up[1].conv.weight.grad.abs().sum() > 0
