@@ -7,17 +7,18 @@ then one name of it, has F's probabilities as one draw of a class has.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..utils.errors import UserError
 from .gumbel import SharedGumbel
 from .kernels import label_dtype
 
 
-class GroupedGumbel(nn.Module):
+class GroupedGumbel:
     """Gumbel noise for groups of classes, and for the names in each group.
 
     Noise of groups is that of :class:`SharedGumbel`, and may differ between
@@ -39,23 +40,16 @@ class GroupedGumbel(nn.Module):
         groups: Sequence[Sequence[int]],
         **options: Any,
     ) -> None:
-        super().__init__()
         self.members = all_groups(num_classes, groups)
         self.shown = SharedGumbel(len(self.members), **options)
-        self.called = {  # nothing in them to store or move
-            g: SharedGumbel(len(ids))
-            for g, ids in enumerate(self.members)
-            if len(ids) > 1
-        }
-        self.num_names = sum(own.num_classes for own in self.called.values())
+        self.called = [
+            (g, ids) for g, ids in enumerate(self.members) if ids[1:]
+        ]
+        self.num_names = sum(len(ids) for _, ids in self.called)
         self.noise_size = self.num_names + self.shown.noise_size
+        self.varies = self.shown.varies
         group_of = {i: g for g, ids in enumerate(self.members) for i in ids}
         self.group_of = [group_of[i] for i in range(num_classes)]
-
-    @property
-    def varies(self) -> bool:
-        """Whether noise differs between pixels."""
-        return self.shown.varies
 
     def likely(self, log_probs: Tensor) -> Tensor:
         """Log F (B, K, H, W) without groups below the floor."""
@@ -82,9 +76,8 @@ class GroupedGumbel(nn.Module):
         names, noise = self._split(z)
         groups = self.shown.perturb(self._groups(logits), noise)
         scores = groups[:, :, self.group_of]
-        for g, (gumbel, own) in names.items():
-            ids = self.members[g]
-            name = gumbel.perturb(logits[..., ids, :, :], own)
+        for (_, ids), own in zip(self.called, names, strict=True):
+            name = SharedGumbel(len(ids)).perturb(logits[..., ids, :, :], own)
             best = name.amax(2, keepdim=True)
             # Where all names are impossible, so is the group: not NaN.
             best = best.clamp_min(torch.finfo(best.dtype).min)
@@ -92,19 +85,14 @@ class GroupedGumbel(nn.Module):
         return scores
 
     def labels(self, log_probs: Tensor, z: Tensor) -> Tensor:
-        """The argmax of `perturb`; see :meth:`SharedGumbel.labels`."""
+        """The argmax of `perturb`; see :meth:`GumbelNoise.labels`."""
         names, noise = self._split(z)
         groups = self.shown.labels(self._groups(log_probs), noise)
-        dtype = label_dtype(len(self.group_of))
-
-        def table(ids: list[int]) -> Tensor:
-            return torch.tensor(ids, dtype=dtype, device=groups.device)
-
-        labels = table([ids[0] for ids in self.members])[groups.int()]
-        for g, (gumbel, own) in names.items():
-            ids = self.members[g]
-            place = gumbel.labels(log_probs[:, ids], own)
-            labels = torch.where(groups == g, table(ids)[place.int()], labels)
+        new = partial(groups.new_tensor, dtype=label_dtype(len(self.group_of)))
+        labels = new([ids[0] for ids in self.members])[groups.int()]
+        for (g, ids), own in zip(self.called, names, strict=True):
+            place = SharedGumbel(len(ids)).labels(log_probs[:, ids], own)
+            labels = torch.where(groups == g, new(ids)[place.int()], labels)
         return labels
 
     def _groups(self, logits: Tensor) -> Tensor:
@@ -114,24 +102,17 @@ class GroupedGumbel(nn.Module):
             dim=-3,
         )
 
-    def _split(
-        self, z: Tensor
-    ) -> tuple[dict[int, tuple[SharedGumbel, Tensor]], Tensor]:
+    def _split(self, z: Tensor) -> tuple[tuple[Tensor, ...], Tensor]:
         """Divide noise (S, B, noise_size).
 
         Names come first: of low-discrepancy noise, the first numbers are
         spread most evenly.
 
         Returns:
-            By group of several names, their Gumbel numbers with the noise
-            behind these; and the noise of groups.
+            The noise of each group's names, and that of groups.
         """
         names, noise = z.tensor_split([self.num_names], dim=-1)
-        sizes = [own.num_classes for own in self.called.values()]
-        parts = zip(
-            self.called.items(), names.split(sizes, dim=-1), strict=True
-        )
-        return {g: (gumbel, own) for (g, gumbel), own in parts}, noise
+        return names.split([len(ids) for _, ids in self.called], -1), noise
 
 
 def build_gumbel(
@@ -154,30 +135,22 @@ def all_groups(
         Ids of each group, ascending; the groups by their first id.
 
     Raises:
-        UserError: No groups of ids, an id that is no class, or one that
-            stands in two groups.
+        UserError: No groups of two or more ids, an id that is no class or
+            stands in two groups, or a single group of all classes.
     """
     try:
         given = [sorted(map(int, ids)) for ids in groups]
-    except (TypeError, ValueError) as error:
-        raise UserError(
-            f'groups={groups!r}: expected groups of class ids, e.g. '
-            '[(4, 11), (9, 12)]'
-        ) from error
+    except (TypeError, ValueError):
+        given = [[]]
     ids = [i for group in given for i in group]
-    if any(i not in range(num_classes) for i in ids):
+    alone = sorted(set(range(num_classes)) - set(ids))
+    once = len(ids) + len(alone) == num_classes
+    if not once or any(
+        len(own) < 2 or len(own) == num_classes for own in given
+    ):
         raise UserError(
-            f'groups={groups!r}: expected ids from 0 to {num_classes - 1}'
+            f'groups={groups!r}: expected groups of two or more ids from 0 to '
+            f'{num_classes - 1}, every id once and not all in one group, e.g. '
+            '[(4, 11), (9, 12)]'
         )
-    if len(set(ids)) < len(ids) or any(len(group) < 2 for group in given):
-        raise UserError(
-            f'groups={groups!r}: expected two or more ids in each group, and '
-            'every id once'
-        )
-    if len(ids) == num_classes and len(given) == 1:
-        raise UserError(
-            f'groups={groups!r}: one group of all classes leaves nothing to '
-            'decide between'
-        )
-    alone = [[i] for i in range(num_classes) if i not in ids]
-    return sorted(given + alone)
+    return sorted(given + [[i] for i in alone])

@@ -6,14 +6,15 @@ coherent.
 """
 
 import math
+from abc import ABC, abstractmethod
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..utils.checks import at_least, fraction
 from ..utils.errors import UserError
 from ..utils.precision import full_precision
-from .kernels import gumbel_from_normal, gumbel_labels
+from .kernels import Tile, gumbel_from_normal, gumbel_labels
 
 # Below any log-probability by more than two Gumbel numbers can differ.
 _NEVER = -1e4
@@ -49,7 +50,48 @@ def check_floor(floor: float, num_classes: int) -> None:
         )
 
 
-class SharedGumbel(nn.Module):
+class GumbelNoise(ABC):
+    """Standard Gumbel noise per class, from standard normal values."""
+
+    varies = True
+    """Whether noise differs between pixels."""
+
+    @abstractmethod
+    def normal(self, z: Tensor, tile: Tile) -> Tensor:
+        """The normal values behind the noise of some rows and columns.
+
+        Args:
+            z: Standard normal (S, B, noise_size).
+            tile: Rows and columns, with start and stop.
+
+        Returns:
+            (S, B, K, h, w), or (S, B, K, 1, 1) if all pixels share.
+        """
+
+    def perturb(self, logits: Tensor, z: Tensor) -> Tensor:
+        """Logits (B, K, H, W) or (S, B, K, H, W) with noise added.
+
+        Returns:
+            Scores (S, B, K, H, W) whose maximum is the class drawn.
+        """
+        height, width = logits.shape[-2:]
+        whole = slice(0, height), slice(0, width)
+        return logits + gumbel_from_normal(self.normal(z, whole))
+
+    def labels(self, log_probs: Tensor, z: Tensor) -> Tensor:
+        """The argmax of `perturb`, in little time and memory.
+
+        Args:
+            log_probs: log F (B, K, H, W).
+            z: Standard normal (S, B, noise_size).
+
+        Returns:
+            Label maps (S, B, H, W) as small integers.
+        """
+        return gumbel_labels(log_probs, z, self.normal, self.varies)
+
+
+class SharedGumbel(GumbelNoise):
     """Standard Gumbel noise per class, shared between pixels.
 
     Args:
@@ -77,7 +119,6 @@ class SharedGumbel(nn.Module):
         common: float = 0.0,
         floor: float = 0.0,
     ) -> None:
-        super().__init__()
         at_least(2, num_classes=num_classes)
         at_least(1, num_features=num_features)
         if correlation_length is not None and not correlation_length > 0:
@@ -95,72 +136,26 @@ class SharedGumbel(nn.Module):
         self.common = common
         self.floor = floor
         self.correlation_length = correlation_length
+        self.varies = correlation_length is not None
         self.num_features = num_features
         self.noise_size = num_classes
         if correlation_length is not None:
             amplitudes = num_classes * (2 * num_features + bool(common))
             self.noise_size = amplitudes + 2 * num_features
 
-    def forward(self, z: Tensor, size: tuple[int, int]) -> Tensor:
-        """Turn normal noise into Gumbel noise.
-
-        Args:
-            z: Standard normal (S, B, noise_size).
-            size: Height and width of the image in pixels.
-
-        Returns:
-            Gumbel noise (S, B, K, H, W), or (S, B, K, 1, 1) without
-            correlation length.
-        """
-        whole = slice(0, size[0]), slice(0, size[1])
-        return gumbel_from_normal(self.normal(z, whole))
-
-    def perturb(self, logits: Tensor, z: Tensor) -> Tensor:
-        """Logits (B, K, H, W) or (S, B, K, H, W) with noise added.
-
-        Returns:
-            Scores (S, B, K, H, W) whose maximum is the class drawn.
-        """
-        return logits + self(z, logits.shape[-2:])
-
-    def labels(self, log_probs: Tensor, z: Tensor) -> Tensor:
-        """The argmax of `perturb`, in little time and memory.
-
-        Args:
-            log_probs: log F (B, K, H, W).
-            z: Standard normal (S, B, noise_size).
-
-        Returns:
-            Label maps (S, B, H, W) as small integers.
-        """
-        return gumbel_labels(self, log_probs, z)
-
-    @property
-    def varies(self) -> bool:
-        """Whether noise differs between pixels."""
-        return self.correlation_length is not None
-
     def likely(self, log_probs: Tensor) -> Tensor:
         """Log F (B, K, H, W) as samples are drawn from it."""
         return drop_unlikely(log_probs, self.floor)
 
-    def normal(self, z: Tensor, tile: tuple[slice, slice]) -> Tensor:
-        """The normal values behind the noise of some rows and columns.
-
-        Args:
-            z: Standard normal (S, B, noise_size).
-            tile: Rows and columns, with start and stop.
-
-        Returns:
-            (S, B, K, h, w), or (S, B, K, 1, 1) without correlation length.
-        """
+    def normal(self, z: Tensor, tile: Tile) -> Tensor:
+        """See :class:`GumbelNoise`; one number without correlation length."""
         if self.correlation_length is None:
             return z[..., None, None]
         # Half precision would shift the marginals, and has no log_ndtr.
         with full_precision(z):
             return self._field(z, tile)
 
-    def _field(self, z: Tensor, tile: tuple[slice, slice]) -> Tensor:
+    def _field(self, z: Tensor, tile: Tile) -> Tensor:
         """Sums of R plane waves of each sample's own (S, B, K, h, w).
 
         A wave ``a cos(ux + vy) + b sin(ux + vy)`` is a product of functions

@@ -7,13 +7,12 @@ weight that is 1 everywhere is one number per class; plane waves are smooth
 fields.
 """
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor
 
 from ..utils.precision import full_precision
-from .kernels import Tile, gumbel_from_normal, gumbel_labels
+from .gumbel import GumbelNoise
+from .kernels import Tile
 
 
 def unit_norm(weights: Tensor) -> Tensor:
@@ -28,42 +27,20 @@ def unit_norm(weights: Tensor) -> Tensor:
     return torch.where(norm < 1e-6, even, weights / norm.clamp_min(1e-6))
 
 
-class WeightedField(NamedTuple):
+class WeightedField(GumbelNoise):
     """Fields of a batch of images.
 
-    Attributes:
+    Args:
         weights: (B, R, H, W), of norm 1 at every pixel.
     """
 
-    weights: Tensor
-
-    @property
-    def varies(self) -> bool:
-        """Whether noise differs between pixels."""
-        return True
+    def __init__(self, weights: Tensor) -> None:
+        self.weights = weights
 
     def normal(self, z: Tensor, tile: Tile) -> Tensor:
-        """The normal values of some rows and columns.
-
-        Args:
-            z: Standard normal (S, B, K * R).
-            tile: Rows and columns.
-
-        Returns:
-            (S, B, K, h, w).
-        """
+        """Sums (S, B, K, h, w) of K * R numbers per sample and image."""
         weights = self.weights[(..., *tile)]  # (B, R, h, w)
         z = z.unflatten(-1, (-1, weights.shape[1]))  # (S, B, K, R)
         with full_precision(z):
             field = z @ weights.flatten(2)  # (S, B, K, h * w)
         return field.unflatten(-1, weights.shape[2:])
-
-    def perturb(self, logits: Tensor, z: Tensor) -> Tensor:
-        """Logits (B, K, H, W) with noise added, (S, B, K, H, W)."""
-        height, width = self.weights.shape[2:]
-        whole = slice(0, height), slice(0, width)
-        return logits + gumbel_from_normal(self.normal(z, whole))
-
-    def labels(self, log_probs: Tensor, z: Tensor) -> Tensor:
-        """The argmax of `perturb`; see :meth:`SharedGumbel.labels`."""
-        return gumbel_labels(self, log_probs, z)

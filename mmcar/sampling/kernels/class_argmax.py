@@ -38,7 +38,7 @@ def gains_by_tiles(device: torch.device) -> bool:
     return device.type == 'cpu'
 
 
-def tiles(size: tuple[int, int], side: int = TILE) -> Iterator[Tile]:
+def tiles(size: tuple[int, int], side: int) -> Iterator[Tile]:
     """Squares that cover an image of some height and width."""
     height, width = size
     for top in range(0, height, side):

@@ -12,14 +12,14 @@ Where these do not decide, the sums themselves do.
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from .class_argmax import (
+    TILE,
     Tile,
     as_array,
     class_argmax,
@@ -49,43 +49,36 @@ def gumbel_from_normal(normal: Tensor) -> Tensor:
     return -torch.log(-torch.special.log_ndtr(normal))
 
 
-class NoiseSource(Protocol):
-    """What gives the normal values behind Gumbel noise."""
-
-    @property
-    def varies(self) -> bool:
-        """Whether noise differs between pixels."""
-
-    def normal(self, z: Tensor, tile: Tile) -> Tensor:
-        """Values (S, B, K, h, w) of a tile; (S, B, K, 1, 1) if all share."""
-
-    def perturb(self, logits: Tensor, z: Tensor) -> Tensor:
-        """Logits with the noise added (S, B, K, H, W)."""
-
-
-def gumbel_labels(gumbel: NoiseSource, log_probs: Tensor, z: Tensor) -> Tensor:
-    """Draw label maps: the argmax of ``gumbel.perturb(log_probs, z)``.
+def gumbel_labels(
+    log_probs: Tensor,
+    z: Tensor,
+    normal: Callable[[Tensor, Tile], Tensor],
+    varies: bool,
+) -> Tensor:
+    """Draw label maps: the argmax of log F and Gumbel noise.
 
     Args:
-        gumbel: Source of the noise.
         log_probs: log F (B, K, H, W).
         z: Standard normal (S, B, noise_size).
+        normal: Normal values behind the noise (S, B, K, h, w) of ``z`` and a
+            tile; (S, B, K, 1, 1) if all its pixels share.
+        varies: Whether noise differs between pixels.
 
     Returns:
         Label maps (S, B, H, W) as small integers.
     """
-    if not gains_by_tiles(log_probs.device):
-        maps = (gumbel.perturb(log_probs, one)[0] for one in z[:, None])
-        return torch.stack([class_argmax(scores) for scores in maps])
     batch, classes, height, width = log_probs.shape
+    if not gains_by_tiles(log_probs.device):
+        whole = slice(0, height), slice(0, width)
+        noise = (gumbel_from_normal(normal(one[None], whole)) for one in z)
+        return torch.stack([class_argmax(log_probs + own[0]) for own in noise])
     labels = torch.empty(
         (len(z), batch, height, width), dtype=label_dtype(classes)
     )
-    draw = _draw_field if gumbel.varies else _draw_numbers
-    side = dict(side=FIELD_TILE) if gumbel.varies else {}
-    for tile in tiles((height, width), **side):
+    draw = _draw_field if varies else _draw_numbers
+    for tile in tiles((height, width), FIELD_TILE if varies else TILE):
         scores = log_probs[(..., *tile)].contiguous()
-        draw(scores, gumbel.normal(z, tile), labels.numpy()[(..., *tile)])
+        draw(scores, normal(z, tile), labels.numpy()[(..., *tile)])
     return labels
 
 
