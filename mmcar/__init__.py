@@ -18,6 +18,7 @@ __all__ = [
     'ged',
     'hm_iou',
     'hypotheses',
+    'sample_labels',
     'sampling',
     'structures',
     'wrap',
@@ -40,4 +41,5 @@ from .evaluation.functional import (
     hm_iou,
     hypotheses,
 )
+from .sampling import sample_labels
 from .wrapped_model import WrappedModel as wrap

@@ -144,9 +144,8 @@ class WrappedModel(nn.Module):
         Returns:
             (B, S, H, W).
         """
-        log_probs = self(images).clamp_min(1e-30).log()
-        return sample_labels(log_probs, num_samples, seed, **sampler).movedim(
-            0, 1
+        return sample_labels(
+            self(images), num_samples, seed, kind='probs', **sampler
         )
 
     def _see(self, inputs: Tensor) -> Tensor:

@@ -1,40 +1,55 @@
-"""Label maps from probabilities: the whole of training-free sampling."""
+"""Label maps from the output of any model: all of training-free sampling."""
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from ..utils.checks import one_of, positive
 from ..utils.errors import UserError
+from ..utils.precision import safe_log
 from .groups import build_gumbel
-from .noise import BaseNoise, NormalNoise, content_key
+from .noise import NormalNoise, SobolNoise, content_key
+
+_NOISE = {'normal': NormalNoise, 'sobol': SobolNoise}
+# How far from 1 half precision may leave a sum of probabilities.
+_ROUNDING = 0.01
 
 
 @torch.no_grad()
 def sample_labels(
-    log_probs: Tensor,
-    num_samples: int = 16,
+    logits_or_probs: Tensor | np.ndarray,
+    num_samples: int,
     seed: int = 0,
     *,
+    kind: str | None = None,
     keys: Sequence[str] | None = None,
-    noise: BaseNoise | None = None,
+    noise: str = 'normal',
+    temperature: float = 1.0,
     groups: Sequence[Sequence[int]] | None = None,
     correlation_length: float | None = None,
     num_features: int = 32,
     common: float = 0.0,
     floor: float = 0.0,
-) -> Tensor:
+) -> Tensor | np.ndarray:
     """Draw coherent label maps whose frequencies are given probabilities.
 
-    They are those of ``GumbelSampler`` in a model of the same seed.
+    They are those of ``GumbelSampler`` in a model of the same seed. An image
+    has the same ones in whatever batch. `representative` chooses few that
+    stand for many.
 
     Args:
-        log_probs: Log-probabilities of K classes (B, K, H, W).
+        logits_or_probs: What a model says of K classes, (B, K, H, W).
         num_samples: Label maps per image, S. Fewer are the first of more.
         seed: Seed of the noise.
+        kind: 'logits' (log-probabilities are some) or 'probs'; by default
+            what the values can only be.
         keys: Name of each of the B images, which its noise follows from; by
-            default the content of its log-probabilities.
-        noise: Source of the noise, independent normal numbers by default.
+            default the values given of it.
+        noise: 'normal': independent samples; 'sobol': low-discrepancy noise,
+            whose samples cover what may be more evenly.
+        temperature: Divides the logits: samples below 1 are surer.
         groups: See :class:`GroupedGumbel`.
         correlation_length: See :class:`SharedGumbel`, as all that follows.
         num_features: Likewise.
@@ -42,29 +57,84 @@ def sample_labels(
         floor: Likewise.
 
     Returns:
-        Label maps (S, B, H, W) as small integers.
+        Label maps (B, S, H, W) as small integers: an array of an array, else
+        a tensor on the device of the values.
 
     Example:
-        >>> log_probs = torch.tensor([0.7, 0.3]).log().view(1, 2, 1, 1)
-        >>> sample_labels(log_probs, 1000).float().mean().item()
-        0.286...
+        >>> probs = torch.tensor([0.7, 0.3]).view(1, 2, 1, 1)
+        >>> probs = probs.repeat(2, 1, 4, 5)
+        >>> samples = sample_labels(probs, 1000)
+        >>> samples.shape
+        torch.Size([2, 1000, 4, 5])
+        >>> round(samples.double().mean().item(), 2)
+        0.29
+        >>> logits = np.zeros((1, 3, 4, 5))
+        >>> sample_labels(logits, 4, kind='logits', noise='sobol')[0, :, 0, 0]
+        array([0, 2, 1, 2], dtype=uint8)
     """
-    if log_probs.dim() != 4:
+    one_of(_NOISE, noise=noise)
+    positive(temperature=temperature)
+    values = _as_scores(logits_or_probs)
+    probs = _are_probs(values, kind)
+    logits = safe_log(values.clamp_min(0)) if probs else values
+    log_probs = (logits / temperature).log_softmax(1)
+    if log_probs.isnan().any():
         raise UserError(
-            f'log_probs of shape {tuple(log_probs.shape)}: expected (images, '
-            'classes, height, width)'
+            'logits_or_probs: NaN, infinite, or pixels at which all classes '
+            'are impossible; expected finite values'
+        )
+    names = [content_key(one) for one in values] if keys is None else keys
+    if isinstance(names, str) or len(names) != len(values):
+        raise UserError(
+            f'keys={names!r}: expected a name for each of {len(values)} images'
         )
     gumbel = build_gumbel(
-        log_probs.shape[1],
+        values.shape[1],
         groups,
         correlation_length=correlation_length,
         num_features=num_features,
         common=common,
         floor=floor,
-    ).to(log_probs.device)
-    names = [content_key(one) for one in log_probs] if keys is None else keys
-    if len(names) != len(log_probs):
-        raise UserError(f'{len(names)} keys for {len(log_probs)} images')
-    draw = noise or NormalNoise()
-    z = draw(names, num_samples, gumbel.noise_size, seed, log_probs.device)
-    return gumbel.labels(gumbel.likely(log_probs), z)
+    )
+    z = _NOISE[noise]()(
+        names, num_samples, gumbel.noise_size, seed, values.device
+    )
+    labels = gumbel.labels(gumbel.likely(log_probs), z)
+    labels = labels.transpose(0, 1).contiguous()
+    return labels if isinstance(logits_or_probs, Tensor) else labels.numpy()
+
+
+def _as_scores(given: Tensor | np.ndarray) -> Tensor:
+    """Tensor (B, K, H, W) of float32."""
+    if isinstance(given, np.ndarray) and given.dtype.kind == 'f':
+        values = torch.from_numpy(np.array(given, np.float32))
+    elif isinstance(given, Tensor) and given.is_floating_point():
+        values = given.float()
+    else:
+        raise UserError(
+            f'logits_or_probs of type {getattr(given, "dtype", type(given))}: '
+            'expected a tensor or a NumPy array of floats'
+        )
+    if values.dim() != 4 or values.shape[1] < 2 or not values.numel():
+        raise UserError(
+            f'logits_or_probs of shape {tuple(values.shape)}: expected '
+            '(images, 2 or more classes, height, width); of one foreground '
+            'probability p per pixel give both, 1 - p and p'
+        )
+    return values
+
+
+def _are_probs(values: Tensor, kind: str | None) -> bool:
+    """Whether values (B, K, H, W) are probabilities, as said or seen."""
+    inside = bool(((values > -_ROUNDING) & (values < 1 + _ROUNDING)).all())
+    kind = kind or ('probs' if inside else 'logits')
+    one_of(('logits', 'probs'), kind=kind)
+    sums = values.sum(1) - 1
+    if kind == 'probs' and not (
+        inside and bool((sums.abs() < _ROUNDING).all())
+    ):
+        raise UserError(
+            'logits_or_probs: expected probabilities that add up to 1 over '
+            "classes (dimension 1); of values that are none say kind='logits'"
+        )
+    return kind == 'probs'

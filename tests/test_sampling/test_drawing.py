@@ -1,66 +1,116 @@
 """The door to training-free sampling: the samples of a model, and exact."""
 
+import numpy as np
 import pytest
 import torch
 
-from mmcar.sampling import SobolNoise, sample_labels
+from mmcar import sample_labels
 from mmcar.utils.errors import UserError
 from tests.toys import toy_batch, toy_config, toy_model
 
+LOGITS = torch.randn(2, 3, 6, 7, generator=torch.Generator().manual_seed(0))
+
 
 @pytest.mark.parametrize(
-    ('options', 'noise'),
+    ('options', 'noise', 'kind'),
     [
-        ({}, None),
-        (dict(correlation_length=4.0, common=0.3), None),
-        (dict(floor=0.2), 'SobolNoise'),
-        (dict(groups=[(0, 2)], floor=0.1), None),
+        (dict(correlation_length=4.0, common=0.3), 'NormalNoise', 'logits'),
+        (dict(floor=0.2), 'SobolNoise', 'probs'),
+        (dict(groups=[(0, 2)], floor=0.1), 'NormalNoise', 'probs'),
     ],
 )
-def test_samples_are_those_of_a_model(options, noise):
+def test_samples_are_those_of_a_model(options, noise, kind):
     head = toy_config()['decode_head']
-    head.update(num_classes=3, generator=dict(type='GumbelSampler', **options))
-    own = {} if noise is None else dict(noise=dict(type=noise))
-    model = toy_model(decode_head=head, discriminator=None, **own).eval()
-    model.test_cfg.update(seed=7)
+    generator = dict(type='GumbelSampler', **options)
+    head.update(num_classes=3, generator=generator, temperature=0.8)
+    model = toy_model(
+        decode_head=head, discriminator=None, noise=dict(type=noise)
+    ).eval()
     batch = toy_batch(num_classes=3)
     for name, sample in zip('ab', batch['data_samples'], strict=True):
         sample.set_metainfo(dict(sample_key=name))
+    model.test_cfg.update(seed=7)
     predicted = model.test_step(batch)
-    log_probs = torch.stack([s.seg_logits.data for s in predicted])
+    # F's logits before their temperature, but for a constant.
+    logits = 0.8 * torch.stack([s.seg_logits.data for s in predicted])
     drawn = sample_labels(
-        log_probs,
+        logits.softmax(1) if kind == 'probs' else logits,
         5,
         seed=7,
+        kind=kind,
         keys=['a', 'b'],
-        noise=SobolNoise() if noise else None,
+        noise=noise.removesuffix('Noise').lower(),
+        temperature=0.8,
         **options,
     )
-    assert drawn.shape == (5, 2, 16, 16) and drawn.dtype == torch.uint8
-    for maps, sample in zip(drawn.unbind(1), predicted, strict=True):
+    assert drawn.shape == (2, 5, 16, 16) and drawn.dtype == torch.uint8
+    for maps, sample in zip(drawn, predicted, strict=True):
         assert torch.equal(maps, sample.pred_samples.data)
     assert len(drawn.unique()) == 3
 
 
-def test_frequencies_are_probabilities():
-    probs = torch.tensor([[0.7, 0.2, 0.1], [0.05, 0.05, 0.9]])
-    log_probs = probs.log().view(2, 3, 1, 1).expand(2, 3, 4, 5)
-    drawn = sample_labels(log_probs, 4000)
+@pytest.mark.parametrize('noise', ['normal', 'sobol'])
+def test_frequencies_are_probabilities(noise):
+    probs = LOGITS.softmax(1)
+    drawn = sample_labels(probs, 4000, noise=noise)
     for k in range(3):
-        shares = (drawn == k).float().mean(0)
-        assert (shares - probs[:, k].view(2, 1, 1)).abs().max() < 0.03
+        shares = (drawn == k).float().mean(1)
+        error = (probs[:, k] * (1 - probs[:, k]) / 4000).sqrt()
+        assert ((shares - probs[:, k]).abs() < 5 * error).all()
 
 
 def test_an_image_is_known_by_its_content():
-    log_probs = torch.randn(2, 3, 8, 8).log_softmax(1)
-    drawn = sample_labels(log_probs, 6)
-    assert torch.equal(drawn, sample_labels(log_probs.flip(0), 6).flip(1))
-    assert torch.equal(drawn[:4], sample_labels(log_probs, 4))
-    assert not torch.equal(drawn, sample_labels(log_probs, 6, seed=1))
+    drawn = sample_labels(LOGITS, 6)
+    assert torch.equal(drawn, sample_labels(LOGITS.flip(0), 6).flip(0))
+    assert torch.equal(drawn[1:], sample_labels(LOGITS[1:], 6))
+    assert torch.equal(drawn[:, :4], sample_labels(LOGITS, 4))
+    assert not torch.equal(drawn, sample_labels(LOGITS, 6, seed=1))
 
 
-def test_what_does_not_fit_is_refused():
-    with pytest.raises(UserError, match=r'\(3, 8, 8\)'):
-        sample_labels(torch.zeros(3, 8, 8))
-    with pytest.raises(UserError, match='1 keys for 2 images'):
-        sample_labels(torch.zeros(2, 3, 8, 8), keys=['a'])
+def test_arrays_and_tensors_of_any_precision():
+    drawn = sample_labels(LOGITS, 6, keys=['a', 'b'])
+    wide = LOGITS.double().numpy()[..., ::-1]
+    array = sample_labels(wide, 6, keys=['a', 'b'])
+    assert isinstance(array, np.ndarray)
+    assert (array[..., ::-1] == drawn.numpy()).all()
+    halves = LOGITS.softmax(1).to(torch.bfloat16)
+    again = sample_labels(halves, 6, keys=['a', 'b'])
+    assert (again == drawn).float().mean() > 0.95
+
+
+def test_values_are_told_apart_or_refused():
+    keys, probs = dict(keys=['a', 'b']), LOGITS.softmax(1)
+    drawn = sample_labels(LOGITS, 6, **keys)
+    assert torch.equal(sample_labels(probs, 6, **keys), drawn)
+    assert torch.equal(sample_labels(probs.log(), 6, **keys), drawn)
+    small = LOGITS.sigmoid()
+    found = sample_labels(small, 6, kind='logits', **keys)
+    assert torch.equal(found, sample_labels(small + 5, 6, **keys))
+    channels_last = probs.permute(0, 2, 3, 1)
+    for wrong in (small, channels_last, small.clamp(0.2, 0.9)):
+        with pytest.raises(UserError, match='kind='):
+            sample_labels(wrong, 6)
+    with pytest.raises(UserError, match='probs'):
+        sample_labels(LOGITS, 6, kind='probs')
+
+
+@pytest.mark.parametrize(
+    ('given', 'options', 'named'),
+    [
+        (LOGITS[0], {}, r'\(3, 6, 7\)'),
+        (LOGITS[:, :1], {}, r'\(2, 1, 6, 7\)'),
+        (LOGITS.int(), {}, 'int32'),
+        (LOGITS.tolist(), {}, 'list'),
+        (LOGITS / 0, {}, 'NaN'),
+        (LOGITS - torch.inf, {}, 'impossible'),
+        (LOGITS, dict(keys=['a']), 'keys='),
+        (LOGITS, dict(keys='ab'), 'keys='),
+        (LOGITS, dict(kind='log'), 'kind='),
+        (LOGITS, dict(noise='uniform'), 'noise='),
+        (LOGITS, dict(temperature=0.0), 'temperature='),
+        (LOGITS, dict(num_samples=0), 'num_samples=0'),
+    ],
+)
+def test_what_does_not_fit_is_refused(given, options, named):
+    with pytest.raises(UserError, match=named):
+        sample_labels(given, **(dict(num_samples=4) | options))

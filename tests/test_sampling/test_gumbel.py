@@ -12,7 +12,10 @@ from mmcar.sampling.gumbel import (
     gumbel_from_normal,
 )
 
-WHOLE = slice(0, 72), slice(0, 72)
+
+def noise(gumbel, z, size):
+    """Gumbel noise (S, B, K, H, W) of an image of that size."""
+    return gumbel.perturb(torch.zeros(gumbel.num_classes, *size), z)
 
 
 def test_matches_scipy_quantiles():
@@ -35,15 +38,16 @@ def test_tails_are_finite():
 def test_single_number_is_shared_by_all_pixels():
     gumbel = SharedGumbel(3)
     assert gumbel.noise_size == 3
-    g = gumbel(torch.randn(4, 2, 3), (5, 7))
-    assert g.shape == (4, 2, 3, 1, 1)
+    g = noise(gumbel, torch.randn(4, 2, 3), (5, 7))
+    assert g.shape == (4, 2, 3, 5, 7)
+    assert (g == g[..., :1, :1]).all()
 
 
-def test_field_is_standard_gumbel_at_every_pixel():
+@pytest.mark.parametrize('common', [0.0, 0.3])
+def test_field_is_standard_gumbel_at_every_pixel(common):
     torch.manual_seed(0)
-    gumbel = SharedGumbel(2, correlation_length=4.0)
-    g = gumbel(torch.randn(2000, 1, gumbel.noise_size), (3, 9))
-    assert g.shape == (2000, 1, 2, 3, 9)
+    gumbel = SharedGumbel(2, correlation_length=4.0, common=common)
+    g = noise(gumbel, torch.randn(2000, 1, gumbel.noise_size), (3, 9))
     for pixels in (g[:, 0, 0, 0, 0], g[:, 0, 1, 2, 8], g[:, 0, 1, 1, 4]):
         assert stats.kstest(pixels.numpy(), 'gumbel_r').pvalue > 1e-4
 
@@ -66,67 +70,46 @@ def waves_of(z, gumbel, size):
 
 @pytest.mark.parametrize('common', [0.0, 0.3])
 def test_field_is_a_sum_of_waves(common):
+    """Of the whole and of a tile, also under autocast."""
     torch.manual_seed(0)
-    gumbel = SharedGumbel(3, 4.0, num_features=5, common=common)
-    assert gumbel.noise_size == 3 * (2 * 5 + bool(common)) + 2 * 5
+    gumbel = SharedGumbel(2, 4.0, num_features=3, common=common)
+    assert gumbel.noise_size == 2 * (2 * 3 + bool(common)) + 2 * 3
     z = torch.randn(2, 2, gumbel.noise_size)
-    whole = gumbel.normal(z, (slice(0, 6), slice(0, 7)))
+    with torch.autocast('cpu', torch.bfloat16):
+        whole = gumbel.normal(z, (slice(0, 4), slice(0, 5)))
+        tile = gumbel.normal(z, (slice(2, 4), slice(1, 5)))
     for s, b in itertools.product(range(2), range(2)):
-        expected = waves_of(z[s, b], gumbel, (6, 7)).float()
+        expected = waves_of(z[s, b], gumbel, (4, 5)).float()
         torch.testing.assert_close(whole[s, b], expected)
-    tile = gumbel.normal(z, (slice(2, 5), slice(1, 7)))
-    torch.testing.assert_close(tile, whole[..., 2:5, 1:7])
+    torch.testing.assert_close(tile, whole[..., 2:4, 1:5])
 
 
-@pytest.mark.parametrize('common', [0.0, 0.3])
-def test_field_has_unit_variance_and_the_asked_correlation(common):
+def test_field_has_unit_variance_and_the_asked_correlation():
     """At every distance: no place far away agrees again."""
     torch.manual_seed(0)
-    length, draws, side = 8.0, 20_000, 72
+    length, draws, side, common = 8.0, 4000, 72, 0.3
     gumbel = SharedGumbel(2, correlation_length=length, common=common)
     rows, columns = torch.meshgrid(*[torch.arange(side)] * 2, indexing='ij')
+    whole = slice(0, side), slice(0, side)
     sums = torch.zeros(2, side, side)
-    for z in torch.randn(draws, 1, gumbel.noise_size).split(1000):
-        field = gumbel.normal(z, WHOLE)[:, 0, 1]  # (draws, H, W)
+    for z in torch.randn(draws, 1, gumbel.noise_size).split(500):
+        field = gumbel.normal(z, whole)[:, 0, 1]  # (draws, H, W)
         sums[0] += field.square().sum(0)
         sums[1] += (field * field[:, :1, :1]).sum(0)
     variance, covariance = sums / draws
     own = torch.exp(-(rows**2 + columns**2) / (2 * length**2))
     wanted = common + (1 - common) * own
     # Five and more standard errors of a mean of so many products.
-    assert (variance - 1).abs().max() < 0.07
-    assert (covariance - wanted).abs().max() < 0.07
-    assert (covariance - wanted).mean().abs() < 0.01
+    assert (variance - 1).abs().max() < 0.15
+    assert (covariance - wanted).abs().max() < 0.12
+    assert (covariance - wanted).mean().abs() < 0.04
 
 
-def test_field_with_a_common_part_is_standard_gumbel():
-    gumbel = SharedGumbel(2, correlation_length=4.0, common=0.3)
-    torch.manual_seed(0)
-    g = gumbel(torch.randn(2000, 1, gumbel.noise_size), (3, 9))
-    assert stats.kstest(g[:, 0, 1, 2, 8].numpy(), 'gumbel_r').pvalue > 1e-4
-
-
-def test_field_keeps_full_precision_under_autocast():
-    gumbel = SharedGumbel(3, correlation_length=4.0)
-    z = torch.randn(2, 1, gumbel.noise_size)
-    plain = gumbel(z, (6, 7))
-    with torch.autocast('cpu', torch.bfloat16):
-        assert torch.equal(gumbel(z, (6, 7)), plain)
-
-
-def test_field_does_not_depend_on_image_size():
-    gumbel = SharedGumbel(2, correlation_length=5.0)
-    z = torch.randn(1, 1, gumbel.noise_size)
-    large, small = gumbel(z, (37, 53)), gumbel(z, (11, 8))
-    assert torch.allclose(large[..., :11, :8], small, atol=1e-4)
-
-
-def test_nothing_to_train_or_store():
+def test_is_registered():
     gumbel = MODELS.build(
         {'type': 'SharedGumbel', 'num_classes': 2, 'correlation_length': 3}
     )
-    assert not list(gumbel.parameters())
-    assert not gumbel.state_dict()
+    assert gumbel.varies
 
 
 def test_unlikely_classes_are_left_out_and_nothing_else():
@@ -138,20 +121,17 @@ def test_unlikely_classes_are_left_out_and_nothing_else():
 
 
 @pytest.mark.parametrize(
-    ('kwargs', 'message'),
+    'wrong',
     [
-        ({'num_classes': 1}, 'num_classes=1'),
-        ({'num_classes': 2, 'correlation_length': 0}, 'correlation_length=0'),
-        ({'num_classes': 2, 'num_features': 0}, 'num_features=0'),
-        ({'num_classes': 2, 'common': 0.5}, 'set correlation_length'),
-        (
-            {'num_classes': 2, 'correlation_length': 4, 'common': 1.0},
-            'common=1.0',
-        ),
-        ({'num_classes': 2, 'floor': 0.5}, 'floor=0.5'),
-        ({'num_classes': 2, 'floor': -0.1}, 'floor=-0.1'),
+        {'num_classes': 1},
+        {'correlation_length': 0},
+        {'num_features': 0},
+        {'common': 0.5},
+        {'common': 1.0, 'correlation_length': 4},
+        {'floor': 0.5},
+        {'floor': -0.1},
     ],
 )
-def test_refuses(kwargs, message):
-    with pytest.raises(ValueError, match=message):
-        SharedGumbel(**kwargs)
+def test_refuses(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        SharedGumbel(**{'num_classes': 2, **wrong})

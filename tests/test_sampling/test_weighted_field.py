@@ -11,8 +11,10 @@ def test_one_weight_is_one_number_per_class():
     gumbel = SharedGumbel(3)
     z = torch.randn(4, 2, 3)
     field = WeightedField(torch.ones(2, 1, *SIZE))
-    expected = gumbel(z, SIZE).expand(4, 2, 3, *SIZE)
-    torch.testing.assert_close(field.perturb(torch.zeros(()), z), expected)
+    expected = gumbel.perturb(torch.zeros(3, *SIZE), z)
+    torch.testing.assert_close(
+        field.perturb(torch.zeros(3, *SIZE), z), expected
+    )
 
 
 def test_a_weight_per_pixel_makes_pixels_independent():

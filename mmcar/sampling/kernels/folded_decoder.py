@@ -108,20 +108,19 @@ def fold(
     small = not skips or skips[-1][0].numel() < MIN_FEATURES
     if small or base.device.type != 'cpu' or not may_run(blocks):
         return None
-    affine = [_affine(block.norm, block.conv.out_channels) for block in blocks]
-    steps = zip(blocks, [base, *skips], skips, strict=False)
-    if None in affine or not all(b.doubles(x, skip) for b, x, skip in steps):
-        return None
-    folded = []
-    for block, skip, own in zip(blocks, skips, affine, strict=True):
+    folded: list[FoldedBlock] = []
+    for block, x, skip in zip(blocks, [base, *skips], skips, strict=False):
+        affine = _affine(block.norm, block.conv.out_channels)
+        if affine is None or not block.doubles(x, skip):
+            return None
         weight = seen_through(block.up.weight, block.conv.weight)
-        skip = skip + block.convolved_bias(skip.shape[-2:])
-        weight, skip = fast_layout(weight), fast_layout(skip)
-        folded.append(FoldedBlock(block, weight, skip, *own))
+        added = skip + block.convolved_bias(skip.shape[-2:])
+        weight, added = fast_layout(weight), fast_layout(added)
+        folded.append(FoldedBlock(block, weight, added, *affine))
     return folded
 
 
-def _affine(norm: nn.Module, channels: int) -> tuple[Tensor, Tensor] | None:
+def _affine(norm: Any, channels: int) -> tuple[Tensor, Tensor] | None:
     """Scale and shift (C,) of a norm with fixed statistics, else None."""
     if isinstance(norm, nn.Identity):
         return torch.ones(channels), torch.zeros(channels)
