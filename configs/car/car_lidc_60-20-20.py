@@ -8,3 +8,5 @@ _base_ = [
 ]
 # 30 epochs of 9058 images in batches of 32.
 param_scheduler = [dict(_base_.halved_lr, milestones=[8491])]
+model = _base_.hundred_samples
+test_evaluator = _base_.paper_metrics

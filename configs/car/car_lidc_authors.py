@@ -8,3 +8,5 @@ _base_ = [
 # Its mirroring does nothing.
 train_pipeline = [*_base_.load, _base_.crop, _base_.pack]
 train_dataloader = dict(dataset=dict(pipeline=train_pipeline))
+model = _base_.hundred_samples
+test_evaluator = _base_.paper_metrics

@@ -6,3 +6,5 @@ _base_ = [
     '../_base_/schedules/car_two_stage.py',
     '../_base_/default_runtime.py',
 ]
+model = _base_.hundred_samples
+test_evaluator = _base_.paper_metrics

@@ -1,6 +1,2 @@
 _base_ = './cvae-gan_beta1_lidc.py'
-model = dict(
-    loss_samples=[
-        dict(type='ELBOLoss', beta=10, loss_weight=5.0, per_pixel=False)
-    ]
-)
+model = dict(loss_samples=[dict(_base_.elbo, beta=10)])

@@ -6,9 +6,7 @@ model = dict(
         _base_.training_free.decode_head,
         generator=dict(type='LearntFieldSampler', rank=16, floor=0.01),
     ),
-    loss_samples=[
-        dict(type='EnergyLoss', loss_weight=1.0, classes=(1,), smooth=0.1)
-    ],
+    loss_samples=[dict(type='EnergyLoss', loss_weight=1.0, smooth=0.1)],
     train_cfg=dict(soft_labels=True, num_samples=8),
 )
 optim_wrapper = dict(

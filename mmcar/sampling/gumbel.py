@@ -27,7 +27,7 @@ def drop_unlikely(log_probs: Tensor, floor: float) -> Tensor:
     everywhere at once: a sample in a hundred floods the picture. Without
     these classes it does not, and their probability goes to the others of
     the pixel in proportion: the frequency of a class differs from F by less
-    than ``floor`` for each class that is left out.
+    than ``floor`` times the number of classes left out there.
 
     Args:
         log_probs: log F (B, K, H, W).

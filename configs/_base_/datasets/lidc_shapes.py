@@ -20,9 +20,16 @@ test_dataloader = dict(
     batch_size=32,
     dataset=dict(lidc, data_prefix=test_files, pipeline=test_pipeline),
 )
+# Of two classes the second is scored, two empty maps as equal.
 sample_metrics = [
-    dict(type='GEDMetric', num_samples=(16,), classes=(1,), absent='one'),
-    dict(type='HMIoUMetric', num_samples=(16,), classes=(1,), absent='one'),
+    dict(type='GEDMetric', num_samples=(16,)),
+    dict(type='HMIoUMetric', num_samples=(16,)),
 ]
 val_evaluator = [*sample_metrics, dict(type='CalibrationMetric')]
 test_evaluator = val_evaluator
+# What the paper reports; for models that draw 100 samples.
+paper_metrics = [
+    dict(type='GEDMetric', num_samples=(16, 50, 100)),
+    *val_evaluator[1:],
+]
+hundred_samples = dict(test_cfg=dict(num_samples=100))

@@ -1,6 +1,5 @@
-# What mmcar adds to the paper's networks and losses, for two classes: G starts
-# as the training-free shared-Gumbel sampler and learns what that cannot
-# express.
+# What mmcar adds to the paper's networks and losses, G starts as the
+# training-free shared-Gumbel sampler and learns what that cannot express.
 _base_ = './car.py'
 model = dict(
     decode_head=dict(
@@ -17,7 +16,7 @@ model = dict(
     loss_adv=dict(loss_weight=1.0),
     loss_samples=[
         dict(type='CalibrationLoss', loss_weight=5.0),
-        dict(type='EnergyLoss', loss_weight=10.0, classes=(1,), smooth=0.1),
+        dict(type='EnergyLoss', loss_weight=10.0, smooth=0.1),
     ],
     train_cfg=dict(num_samples=8),
 )

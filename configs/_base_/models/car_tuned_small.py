@@ -15,7 +15,7 @@ model = dict(
     ),
     discriminator=None,
     loss_samples=[
-        dict(type='EnergyLoss', loss_weight=1.0, classes=(1,), smooth=0.1),
-        dict(type='MatchingLoss', loss_weight=1.0, classes=(1,), smooth=0.1),
+        dict(type='EnergyLoss', loss_weight=1.0, smooth=0.1),
+        dict(type='MatchingLoss', loss_weight=1.0, smooth=0.1),
     ],
 )

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from ...sampling.kernels import fast_layout
 from ...utils.checks import at_least, channels
 from ...utils.errors import UserError
+from ..views import views_of
 
 MIN_PROBABILITY = 1e-6
 
@@ -150,24 +151,15 @@ class BaseCalibration(BaseModule):
 
     def _average_views(self, x: Tensor) -> Tensor:
         """Log of the mean probabilities (B, K, H, W) over all views."""
-        step = 1 if x.shape[2] == x.shape[3] else 2
-        if self.symmetric == 'horizontal':
-            step = 4
-        views = []
-        for turns in range(0, 4, step):
-            turned = turn(x, turns)
-            for mirrored in (False, True):
-                view = turned.flip((3,)) if mirrored else turned
-                log_probs = self._logits(view).log_softmax(1)
-                log_probs = log_probs.flip((3,)) if mirrored else log_probs
-                views.append(turn(log_probs, -turns))
-        return torch.stack(views).logsumexp(0) - math.log(len(views))
-
-
-def turn(x: Tensor, quarters: int) -> Tensor:
-    """What ``rot90`` does to (B, C, H, W), by operators that ONNX has."""
-    half = x.flip((2, 3)) if quarters % 4 >= 2 else x
-    return half.flip((3,)).transpose(2, 3) if quarters % 2 else half
+        symmetries = 'square' if self.symmetric is True else self.symmetric
+        size = (x.shape[2], x.shape[3])
+        seen = torch.stack(
+            [
+                view.back(self._logits(view.look(x)).log_softmax(1), size)
+                for view in views_of(symmetries, size)
+            ]
+        )
+        return seen.logsumexp(0) - math.log(len(seen))
 
 
 class ConvNetCalibration(BaseCalibration):

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
@@ -147,16 +146,13 @@ def distinct_names(losses: Sequence[nn.Module]) -> list[str]:
     return names
 
 
-def masked_mean(values: Tensor, mask: Tensor | None) -> Tensor:
+def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
     """Mean over the pixels where ``mask`` is True; 0 if there is none.
 
     Masked values may be anything, NaN included: they are replaced, not
     multiplied by zero.
     """
-    if mask is None:
-        return values.mean()
-    values = torch.where(mask, values, values.new_zeros(()))
-    return values.sum() / mask.sum().clamp(min=1)
+    return values.where(mask, 0.0).sum() / mask.sum().clamp(min=1)
 
 
 def keep_from_zero(probs: Tensor, eps: float) -> Tensor:

@@ -1,6 +1,7 @@
 """The loss that ties the mean of G's samples to F."""
 
 from collections.abc import Callable
+from typing import Any
 
 from mmseg.registry import MODELS
 from torch import Tensor
@@ -59,8 +60,6 @@ def pixel_divergence(
     Returns:
         (B, ...), summed over classes.
     """
-    one_of(DIVERGENCES, divergence=divergence)
-    one_of(FLOORS, floor=floor)
     if divergence == 'squared_error':
         p, q = mean, target_probs
     elif floor == 'mix':
@@ -79,7 +78,6 @@ class CalibrationLoss(BaseLoss):
             'squared_error'.
         eps: Probabilities are kept this far away from zero.
         loss_weight: Weight in G's loss.
-        ignore_index: Pixels with this label are left out.
         unbiased: For 'squared_error' only. The error of a mean of M samples
             is too large by the samples' variance / M, which for small M
             rewards samples that do not vary. Subtracting the variance
@@ -92,7 +90,7 @@ class CalibrationLoss(BaseLoss):
             has collapsed to 0 or 1 there is no gradient.
         count_ignored: Divide the sum by the number of all pixels, as in the
             authors' code, not by that of the labelled ones.
-        loss_name: Name in the log.
+        kwargs: Arguments of :class:`BaseLoss`.
     """
 
     loss_name = 'loss_cal'
@@ -103,13 +101,12 @@ class CalibrationLoss(BaseLoss):
         divergence: str = 'reverse_kl',
         eps: float = 1e-3,
         loss_weight: float = 5.0,
-        ignore_index: int = 255,
         unbiased: bool = False,
         floor: str = 'mix',
         count_ignored: bool = False,
-        loss_name: str | None = None,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(loss_weight, ignore_index, loss_name)
+        super().__init__(loss_weight, **kwargs)
         one_of(DIVERGENCES, divergence=divergence)
         one_of(FLOORS, floor=floor)
         if unbiased and divergence != 'squared_error':

@@ -1,26 +1,12 @@
 """Losses that ask for a label's likelihood under G's samples."""
 
+from typing import Any
+
 from mmseg.registry import MODELS
 from torch import Tensor
 
 from .base import BaseLoss, SampleBatch, keep_from_zero
 from .pixel import label_cross_entropy
-
-
-def sample_cross_entropy(
-    samples: Tensor, label: Tensor, ignore_index: int = 255, eps: float = 1e-6
-) -> Tensor:
-    """Cross entropy of every sample with the label, averaged.
-
-    Args:
-        samples: Probabilities, (M, B, K, H, W).
-        label: (B, H, W) integer.
-        ignore_index: Pixels with this label do not count.
-        eps: Probabilities are kept this far away from zero.
-    """
-    log_probs = keep_from_zero(samples.flatten(0, 1), eps).log()
-    labels = label.expand(len(samples), *label.shape).flatten(0, 1)
-    return label_cross_entropy(log_probs, labels, ignore_index=ignore_index)
 
 
 def standard_normal_kl(mean: Tensor, logvar: Tensor) -> Tensor:
@@ -57,31 +43,26 @@ class SampleCrossEntropy(BaseLoss):
 
     Args:
         loss_weight: Weight in G's loss.
-        ignore_index: Pixels with this label are left out.
         eps: Probabilities are kept this far away from zero.
-        loss_name: Name in the log.
+        kwargs: Arguments of :class:`BaseLoss`.
     """
 
     loss_name = 'loss_sample_ce'
     needs = frozenset(('samples',))
 
     def __init__(
-        self,
-        loss_weight: float = 5.0,
-        ignore_index: int = 255,
-        eps: float = 1e-6,
-        loss_name: str | None = None,
+        self, loss_weight: float = 5.0, eps: float = 1e-6, **kwargs: Any
     ) -> None:
-        super().__init__(loss_weight, ignore_index, loss_name)
+        super().__init__(loss_weight, **kwargs)
         self.eps = eps
 
     def forward(self, batch: SampleBatch) -> Tensor:
         """Return the weighted loss, a scalar."""
-        return self.loss_weight * sample_cross_entropy(
-            batch.require('samples', self),
-            batch.label,
-            self.ignore_index,
-            self.eps,
+        samples = batch.require('samples', self)  # (M, B, K, H, W)
+        log_probs = keep_from_zero(samples.flatten(0, 1), self.eps).log()
+        labels = batch.label.repeat(len(samples), 1, 1)
+        return self.loss_weight * label_cross_entropy(
+            log_probs, labels, ignore_index=self.ignore_index
         )
 
 
@@ -98,30 +79,22 @@ class ELBOLoss(SampleCrossEntropy):
         per_pixel: Whether to divide the KL as well. If False, the mean cross
             entropy of pixels meets the mean KL of whole images: at 128x128,
             beta is 16384 times that of the bound.
-        loss_weight: Weight of the whole in G's loss.
-        ignore_index: Pixels with this label are left out.
-        eps: Probabilities are kept this far away from zero.
-        loss_name: Name in the log.
+        kwargs: Arguments of :class:`SampleCrossEntropy`; ``loss_weight`` is
+            that of the whole in G's loss.
     """
 
     loss_name = 'loss_elbo'
 
     def __init__(
-        self,
-        beta: float = 1.0,
-        loss_weight: float = 5.0,
-        ignore_index: int = 255,
-        eps: float = 1e-6,
-        loss_name: str | None = None,
-        per_pixel: bool = True,
+        self, beta: float = 1.0, per_pixel: bool = True, **kwargs: Any
     ) -> None:
-        super().__init__(loss_weight, ignore_index, eps, loss_name)
+        super().__init__(**kwargs)
         self.beta, self.per_pixel = beta, per_pixel
 
     def forward(self, batch: SampleBatch) -> Tensor:
         """Return the weighted loss, a scalar."""
         mean, logvar = batch.require('posterior', self)
         kl = standard_normal_kl(mean, logvar).sum()
-        labelled = (batch.label != self.ignore_index).sum().clamp(min=1)
+        labelled = self.mask(batch).sum().clamp(min=1)
         kl = kl / (labelled if self.per_pixel else len(mean))
         return super().forward(batch) + self.loss_weight * self.beta * kl

@@ -5,13 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ...utils.errors import UserError
 from ...utils.precision import full_precision
-from .base import BaseLoss, distinct_names, masked_mean
+from .base import BaseLoss, distinct_names
 
 #: Losses of MMSeg that do not learn a distribution over classes: always, or
 #: by one of these settings.
@@ -46,50 +45,28 @@ def label_cross_entropy(
         Mean over the pixels that count, weighted by the class of their
         label; a scalar, 0 if no pixel counts.
     """
-    if class_weight is not None:
-        return _weighted_cross_entropy(
-            log_probs, target, valid, ignore_index, class_weight
-        )
-    if target.dim() == log_probs.dim():
-        # 0 * -inf is NaN, but a class of probability zero costs nothing.
-        product = torch.where(
-            target > 0, target * log_probs, log_probs.new_zeros(())
-        )
-        return masked_mean(-product.sum(1), valid)
-    mask = target != ignore_index
-    index = torch.where(mask, target, 0).long().unsqueeze(1)
-    values = -log_probs.gather(1, index).squeeze(1)  # (B, H, W)
-    return masked_mean(values, mask if valid is None else mask & valid)
-
-
-def _weighted_cross_entropy(
-    log_probs: Tensor,
-    target: Tensor,
-    valid: Tensor | None,
-    ignore_index: int,
-    class_weight: Tensor,
-) -> Tensor:
-    """Weighted mean of `label_cross_entropy`, hard labels or soft."""
-    if len(class_weight) != log_probs.shape[1]:
+    if class_weight is not None and len(class_weight) != log_probs.shape[1]:
         raise UserError(
             f'class_weight has {len(class_weight)} numbers: expected one for '
             f'each of the {log_probs.shape[1]} classes.'
         )
+    shares = target
     if target.dim() < log_probs.dim():
         known = target != ignore_index
         valid = known if valid is None else valid & known
-        ids = torch.where(known, target, 0).long()
-        one_hot = F.one_hot(ids, log_probs.shape[1])
-        target = one_hot.movedim(-1, 1).to(log_probs)
-    weighted = target * class_weight.to(log_probs).view(-1, 1, 1)
-    product = torch.where(
-        weighted > 0, weighted * log_probs, log_probs.new_zeros(())
-    )
-    weight = weighted.sum(1)
+        index = target.where(known, 0).long()
+        log_probs = log_probs.gather(1, index.unsqueeze(1))  # (B, 1, H, W)
+        shares = torch.ones_like(log_probs)
+        if class_weight is not None:
+            shares = class_weight.to(log_probs)[index].unsqueeze(1)
+    elif class_weight is not None:
+        shares = target * class_weight.to(log_probs).view(-1, 1, 1)
+    # 0 * -inf is NaN, but a class of probability zero costs nothing.
+    costs = torch.where(shares > 0, -shares * log_probs, 0).sum(1)
+    weight = shares.sum(1)  # (B, H, W)
     if valid is not None:
-        weight = weight.where(valid, 0)
-        product = product.where(valid.unsqueeze(1), 0)
-    return -product.sum() / weight.sum().clamp(min=1e-12)
+        costs, weight = costs.where(valid, 0), weight.where(valid, 0)
+    return costs.sum() / weight.sum().clamp(min=1e-12)
 
 
 @MODELS.register_module()
@@ -98,11 +75,10 @@ class LabelCrossEntropy(BaseLoss):
 
     Args:
         loss_weight: Weight of the loss.
-        ignore_index: Pixels with this label are left out.
         class_weight: Weight of each class, K numbers; None for equal ones.
             Unequal ones bias F's probabilities: the rarer class is predicted
             more often than it occurs.
-        loss_name: Name in the log.
+        kwargs: Arguments of :class:`BaseLoss`.
     """
 
     loss_name = 'loss_ce'
@@ -110,11 +86,10 @@ class LabelCrossEntropy(BaseLoss):
     def __init__(
         self,
         loss_weight: float = 1.0,
-        ignore_index: int = 255,
         class_weight: Sequence[float] | None = None,
-        loss_name: str | None = None,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(loss_weight, ignore_index, loss_name)
+        super().__init__(loss_weight, **kwargs)
         weights = None if class_weight is None else torch.tensor(class_weight)
         self.register_buffer('class_weight', weights, persistent=False)
 

@@ -7,6 +7,7 @@ import torch
 from mmseg.registry import MODELS
 from torch import Tensor
 
+from ...utils.checks import not_negative
 from ...utils.errors import UserError
 from ...utils.matching import match_repeated
 from .base import BaseLoss, SampleBatch
@@ -80,22 +81,23 @@ def class_maps(
     Args:
         samples: Probabilities, (M, B, K, H, W).
         labels: (B, A, H, W) integer.
-        classes: The C chosen classes; None for all.
+        classes: The C chosen classes; None: of two the second, else all.
         ignore_index: Id of ignored pixels.
 
     Returns:
         Samples (M, B, C, P), labels as zeros and ones (B, A, C, P), and ones
         (B, A, P) where a label does not ignore the pixel.
     """
+    number = samples.shape[2]
+    if classes is None:
+        classes = (1,) if number == 2 else range(number)
+    if any(c not in range(number) for c in classes):
+        raise UserError(
+            f'classes={tuple(classes)}: expected ids from 0 to {number - 1}.'
+        )
+    index = torch.tensor(list(classes), device=samples.device)
     maps = samples.flatten(3)
-    index = torch.arange(samples.shape[2], device=samples.device)
-    if classes is not None:
-        if any(c not in range(samples.shape[2]) for c in classes):
-            raise UserError(
-                f'classes={tuple(classes)}: expected ids from 0 to '
-                f'{samples.shape[2] - 1}.'
-            )
-        index = index[list(classes)]
+    if tuple(classes) != tuple(range(number)):
         maps = maps.index_select(2, index)
     labels = labels.flatten(2)  # (B, A, P)
     onehot = (labels.unsqueeze(2) == index.view(-1, 1)).to(maps.dtype)
@@ -119,7 +121,7 @@ def energy_loss(
         labels: (B, A, H, W) integer. A label's ignored pixels are masked in
             its pairs, those that every label ignores in sample pairs. A map
             of ignored pixels only is no label.
-        classes: Classes whose distance is averaged; None for all.
+        classes: See `class_maps`.
         label_weights: (B, A), need not sum to 1; None for equal ones.
         ignore_index: Id of ignored pixels.
         smooth: Weight of an imaginary pixel that is on in every map.
@@ -157,11 +159,10 @@ class SoftIoULoss(BaseLoss):
 
     Args:
         loss_weight: Weight in G's loss.
-        classes: Classes whose distance is averaged; None for all. (1,) for
-            foreground against background.
-        ignore_index: Pixels with this label are left out.
+        classes: Classes whose distance is averaged. None: foreground alone
+            of two classes, all of more.
         smooth: Weight of an imaginary pixel that is on in every map.
-        loss_name: Name in the log.
+        kwargs: Arguments of :class:`BaseLoss`.
     """
 
     needs = frozenset(('samples',))
@@ -170,13 +171,11 @@ class SoftIoULoss(BaseLoss):
         self,
         loss_weight: float = 10.0,
         classes: Sequence[int] | None = None,
-        ignore_index: int = 255,
         smooth: float = 1.0,
-        loss_name: str | None = None,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(loss_weight, ignore_index, loss_name)
-        if smooth < 0:
-            raise UserError(f'smooth={smooth}: expected a value >= 0.')
+        super().__init__(loss_weight, **kwargs)
+        not_negative(smooth=smooth)
         self.classes = classes
         self.smooth = smooth
 

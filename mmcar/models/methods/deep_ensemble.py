@@ -1,6 +1,6 @@
 """Deep ensembles (Lakshminarayanan et al., NeurIPS 2017)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from ..segmentors.stochastic_segmentor import StochasticSegmentor
 from ..segmentors.train_batch import TrainBatch
 from ..weights import load_checkpoint
 from .mixture import MixtureSegmentor, Part
+from .wrapping import build_inner, settings_of
 
 
 @dataclass
@@ -38,7 +39,7 @@ class DeepEnsemble(MixtureSegmentor):
         num_members: Number of members, where there are no checkpoints.
         data_preprocessor: That of the members by default, as they were
             trained; another one is refused.
-        test_cfg: See :class:`StochasticSegmentor`; windows are the members'.
+        test_cfg: That of the members by default, which get the same.
         kwargs: Further arguments of :class:`StochasticSegmentor`.
     """
 
@@ -51,22 +52,8 @@ class DeepEnsemble(MixtureSegmentor):
         test_cfg: dict | None = None,
         **kwargs: Any,
     ) -> None:
-        cfg = (
-            member
-            if isinstance(member, Mapping)
-            else read_config(member, key='member').model
-        )
-        cfg = dict(cfg)
-        found = cfg.pop('data_preprocessor', None)
-        if None not in (found, data_preprocessor) and (
-            dict(found) != dict(data_preprocessor or {})
-        ):
-            raise UserError(
-                f'data_preprocessor={data_preprocessor}, but that of the '
-                f'members is {found}: leave it out.'
-            )
-        shared = found or data_preprocessor
-        cfg['data_preprocessor'] = shared
+        if isinstance(member, str):
+            member = read_config(member, key='member').model
         number = num_members or len(checkpoints)
         at_least(1, num_members=number)
         if checkpoints and len(checkpoints) != number:
@@ -74,31 +61,21 @@ class DeepEnsemble(MixtureSegmentor):
                 f'num_members={number}, but there are {len(checkpoints)} '
                 'checkpoints: leave num_members out.'
             )
-        windows = {
-            key: value
-            for key, value in (test_cfg or {}).items()
-            if key in ('mode', 'crop_size', 'stride')
-        }
-        cfg['test_cfg'] = {**(cfg.get('test_cfg') or {}), **windows}
-        members = [MODELS.build(cfg) for _ in range(number)]
-        first = members[0]
-        if not isinstance(first, StochasticSegmentor):
-            raise UserError(
-                f'member.type={cfg.get("type")!r} does not sample: expected '
-                'a model such as CARSegmentor.'
-            )
-        super().__init__(
-            first.num_classes,
-            data_preprocessor=shared,
-            test_cfg=test_cfg,
-            align_corners=first.align_corners,
-            ignore_index=first.ignore_index,
-            **kwargs,
-        )
+        members = [
+            build_inner(member, data_preprocessor, test_cfg)
+            for _ in range(number)
+        ]
+        super().__init__(**settings_of(members[0]), **kwargs)
+        self.data_preprocessor = members[0].data_preprocessor
         self.members = nn.ModuleList(members)
-        self.checkpoints = list(checkpoints)
-        for model, path in zip(members, self.checkpoints, strict=False):
-            _load(model, path)
+        for model, path in zip(members, checkpoints, strict=False):
+            load_checkpoint(
+                model,
+                path,
+                source=f'checkpoints: {path!r}',
+                advice='Make `member` the config that it was trained with.',
+            )
+            model.requires_grad_(False)
 
     @property
     def typical(self) -> StochasticSegmentor:
@@ -141,14 +118,3 @@ class DeepEnsemble(MixtureSegmentor):
             )
         losses = member.losses(own, batch.own[index])
         return {f'{key}_{index}': value for key, value in losses.items()}
-
-
-def _load(model: nn.Module, path: str) -> None:
-    """Load a member's weights, all of them, and fix them."""
-    load_checkpoint(
-        model,
-        path,
-        source=f'checkpoints: {path!r}',
-        advice='Make `member` the config that it was trained with.',
-    )
-    model.requires_grad_(False)

@@ -44,6 +44,20 @@ class ExactMargins(WrappedSegmentor):
         self.margins = Margins(self.num_classes, groups)
         self.register_load_state_dict_pre_hook(_take_weights_of_model)
 
+    def encode(
+        self, inputs: Tensor, data_samples: Sequence | None = None
+    ) -> Any:
+        """The model's state."""
+        return self.model.encode(inputs, data_samples)
+
+    def log_probs(self, state: Any) -> Tensor:
+        """The model's log-probabilities (B, K, H, W)."""
+        return self.model.log_probs(state)
+
+    def extra_predictions(self, state: Any) -> dict[str, Tensor]:
+        """The model's."""
+        return self.model.extra_predictions(state)
+
     @property
     def joint_samples(self) -> bool:
         """Always: ranks are those among all samples."""

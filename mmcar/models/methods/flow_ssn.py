@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from ...utils.checks import at_least, positive
 from ..parts import build_part
 from ..segmentors.train_batch import TrainBatch
-from .ssn import LowRankGaussian, StochasticSegmentationNetwork
+from .ssn import StochasticSegmentationNetwork
 from .wrapping import WrappedSegmentor
 
 LARGEST = 8.0
@@ -74,6 +74,9 @@ class FlowSSN(WrappedSegmentor):
         positive(scale=scale)
         self.steps, self.scale = steps, scale
         self.net = build_part('net', net, self.num_classes)
+        self.on_gaussian = isinstance(
+            self.model, StochasticSegmentationNetwork
+        )
 
     def networks(self) -> dict[str, nn.Module]:
         """The base model's, and ``flow``."""
@@ -99,13 +102,13 @@ class FlowSSN(WrappedSegmentor):
 
     def noise_shape(self, size: tuple[int, int]) -> tuple[int, ...]:
         """The time of a training step, then what a sample starts from."""
-        if isinstance(self.model, StochasticSegmentationNetwork):
+        if self.on_gaussian:
             return (1 + math.prod(self.model.noise_shape(size)),)
         return (1 + self.num_classes * math.prod(size),)
 
     def start(self, state: FlowState, z: Tensor) -> Tensor:
         """Draw what samples start from (s, B, K, H, W)."""
-        if isinstance(state.base, LowRankGaussian):
+        if self.on_gaussian:
             return state.base.logits(z[..., 1:])
         noise = z[..., 1:].unflatten(-1, state.context.shape[1:])
         return self.scale * state.context + noise

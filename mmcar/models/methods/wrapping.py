@@ -1,4 +1,4 @@
-"""What models share that stand around another one."""
+"""What models share that stand around others."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,8 +6,45 @@ from typing import Any
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
+from ...utils.errors import UserError
 from ..segmentors.stochastic_segmentor import StochasticSegmentor
 from ..segmentors.train_batch import TrainBatch
+
+
+def build_inner(
+    cfg: dict, data_preprocessor: dict | None, test_cfg: dict | None
+) -> StochasticSegmentor:
+    """A model that stands inside another one, and sees what that one sees.
+
+    Args:
+        cfg: Its config.
+        data_preprocessor: The outer model's; another one than the config's
+            own is refused.
+        test_cfg: The outer model's; what it leaves open, the config says.
+    """
+    found = cfg.get('data_preprocessor')
+    if None not in (found, data_preprocessor) and found != data_preprocessor:
+        raise UserError(
+            f'data_preprocessor={data_preprocessor}, but that of the model '
+            f'inside is {found}: leave it out.'
+        )
+    shared = dict(
+        data_preprocessor=found or data_preprocessor,
+        test_cfg={**(cfg.get('test_cfg') or {}), **(test_cfg or {})},
+    )
+    inner = MODELS.build({**cfg, **shared})
+    if not isinstance(inner, StochasticSegmentor):
+        raise UserError(
+            f'type={cfg["type"]!r} does not sample: expected a model such as '
+            'CARSegmentor.'
+        )
+    return inner
+
+
+def settings_of(inner: StochasticSegmentor) -> dict[str, Any]:
+    """What a model around another one takes over."""
+    keys = ('num_classes', 'test_cfg', 'align_corners', 'ignore_index')
+    return {key: getattr(inner, key) for key in keys}
 
 
 class WrappedSegmentor(StochasticSegmentor):
@@ -27,32 +64,10 @@ class WrappedSegmentor(StochasticSegmentor):
         test_cfg: dict | None = None,
         **kwargs: Any,
     ) -> None:
-        given = dict(data_preprocessor=data_preprocessor, test_cfg=test_cfg)
-        given = {key: cfg for key, cfg in given.items() if cfg is not None}
-        inner = MODELS.build({**model, **given})
-        super().__init__(
-            inner.num_classes,
-            test_cfg=inner.test_cfg,
-            align_corners=inner.align_corners,
-            ignore_index=inner.ignore_index,
-            **kwargs,
-        )
+        inner = build_inner(model, data_preprocessor, test_cfg)
+        super().__init__(**settings_of(inner), **kwargs)
         self.data_preprocessor = inner.data_preprocessor
         self.model = inner
-
-    def encode(
-        self, inputs: Tensor, data_samples: Sequence | None = None
-    ) -> Any:
-        """The model's state."""
-        return self.model.encode(inputs, data_samples)
-
-    def log_probs(self, state: Any) -> Tensor:
-        """The model's log-probabilities (B, K, H, W)."""
-        return self.model.log_probs(state)
-
-    def extra_predictions(self, state: Any) -> dict[str, Tensor]:
-        """The model's."""
-        return self.model.extra_predictions(state)
 
     def networks(self) -> dict[str, nn.Module]:
         """The model's networks."""

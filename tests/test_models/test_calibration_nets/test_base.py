@@ -2,7 +2,7 @@ import pytest
 import torch
 from mmseg.registry import MODELS
 
-from mmcar.models.calibration_nets.base import turn
+from mmcar.models.views import turn
 from mmcar.utils.errors import UserError
 
 BACKBONE = {

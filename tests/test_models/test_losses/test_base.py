@@ -1,11 +1,10 @@
 """Losses of samples: names, needs, and losses that users write."""
 
 import pytest
-import torch
 from mmseg.registry import MODELS
 from torch import nn
 
-from mmcar.models.losses import BaseLoss, SampleLosses
+from mmcar.models.losses import SampleLosses
 from tests.toys import toy_batch, toy_model, toy_optims
 
 
@@ -61,10 +60,3 @@ def test_a_loss_that_says_nothing_of_itself_works():
 )
 def test_needs_of_all_losses_are_joined(types, needs):
     assert SampleLosses([dict(type=name) for name in types]).needs == needs
-
-
-def test_base_masks_the_ignored_pixels():
-    label = torch.tensor([[[0, 7], [1, 255]]])
-    batch = type('Batch', (), dict(label=label))
-    mask = BaseLoss(ignore_index=7).mask(batch)
-    assert mask.tolist() == [[[True, False], [True, True]]]

@@ -106,12 +106,6 @@ def test_soft_labels_need_a_loss_that_takes_them():
         model.train_step(toy_batch(), {'calibration': optims['calibration']})
 
 
-def test_registered():
-    assert isinstance(
-        MODELS.build(dict(type='LabelCrossEntropy')), LabelCrossEntropy
-    )
-
-
 SIGMOID = [
     dict(type='DiceLoss', use_sigmoid=True),
     dict(type='DiceLoss', use_sigmoid=True, naive_dice=True),

@@ -8,7 +8,7 @@ from mmengine.config import Config
 from mmseg.registry import MODELS
 
 from mmcar.models.methods.mixture import choose
-from mmcar.models.methods.tta import View
+from mmcar.models.views import View
 from mmcar.utils.errors import UserError
 from tests.toys import toy_batch
 
