@@ -264,15 +264,11 @@ def wrong_step(flight: Preflight, leaf: Any, learnt: bool) -> Found:
     Or labels to learn from that are but background and unlabelled. A warning
     if it drops annotators, or changes images at random that are scored.
     """
-    path_of, at = flight.trace.path_of, flight._at
-    for step, text in looks.wrong_sizes(leaf, learnt, at):
-        yield path_of(step, 'pipeline'), text
+    path_of = flight.trace.path_of
+    for step, text, sure in looks.step_faults(leaf, learnt, flight._at):
+        yield path_of(step, 'pipeline'), text, sure
     if learnt and (found := looks.only_background(leaf)):
         yield f'{path_of(leaf, "train_dataloader.dataset")}.label_map', found
-    for step in looks.dropped_labels(leaf, at):
-        yield path_of(step), 'packs one of several label maps.', False
-    for step in () if learnt else looks.random_steps(leaf, at):
-        yield path_of(step), 'changes scored images at random.', False
 
 
 @warning

@@ -5,16 +5,15 @@ per image, named by its sample key.
 """
 
 import io
-import json
 import zipfile
-import zlib
 from pathlib import Path, PurePosixPath
 
-import cv2
 import numpy as np
 
 from ..utils.errors import MissingFileError, UserError
-from ..utils.files import inside
+from ..utils.files import inside, read_json
+from .deep_images import MOST_BYTES
+from .image_files import encode_png, naming, open_8bit
 
 SETTINGS = 'settings.json'
 TOP = 4
@@ -24,7 +23,6 @@ FORMS = {
     'shared equally by the others',
     'probs': 'all classes in steps of 1/255',
 }
-UNREADABLE = (ValueError, LookupError, zipfile.BadZipFile, zlib.error)
 ENDS = {  # the last bytes of a file
     '.png': b'\0\0\0\0IEND\xaeB`\x82',
     '.npz': b'PK\5\6',  # of the record that ends a zip file
@@ -83,9 +81,9 @@ def read_settings(folder: str | Path) -> dict:
             'config of the training; tools/train.py does it by itself.'
         )
     try:
-        settings = json.loads(path.read_text())
+        settings = read_json(path)
         return {**settings, 'num_classes': int(settings['num_classes'])}
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
         raise UserError(
             f'{path} is not readable ({error!r}): delete {folder} and '
             f'{COMMAND} again.'
@@ -101,10 +99,7 @@ def encode(probs: np.ndarray, form: str) -> bytes:
     """
     if form == 'labels':
         ids = probs.argmax(0).astype(np.uint8)
-        done, data = cv2.imencode('.png', ids)
-        if not done:
-            raise UserError(f'OpenCV cannot write a label map {ids.shape}.')
-        return data.tobytes()
+        return encode_png(ids)
     steps = np.round(probs * 255).astype(np.uint8)
     arrays = dict(probs=steps)
     if form == 'top4':
@@ -127,11 +122,15 @@ def decode(data: bytes, form: str, num_classes: int) -> np.ndarray:
         num_classes: Number of classes K.
     """
     if form == 'labels':
-        ids = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
-        if ids is None or ids.ndim != 2 or ids.max() >= num_classes:
+        ids = np.array(open_8bit(data))
+        if ids.ndim != 2 or ids.max() >= num_classes:
             raise ValueError(f'no label map of {num_classes} classes')
         planes = np.arange(num_classes)[:, None, None]
         return (ids == planes).astype(np.float32)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        unpacked = sum(file.file_size for file in archive.infolist())
+        if unpacked > MOST_BYTES:
+            raise ValueError(f'{unpacked} bytes, unpacked')
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         steps = arrays['probs']
         _check_steps(steps)
@@ -178,9 +177,5 @@ def read_cached(path: Path, form: str, num_classes: int) -> np.ndarray:
         raise MissingFileError(
             f'{path} is missing: {COMMAND}, which completes the cache.'
         )
-    try:
+    with naming(str(path), 'file of the cache'):
         return decode(path.read_bytes(), form, num_classes)
-    except UNREADABLE as error:
-        raise UserError(
-            f'{path} is not readable ({error}): delete it and {COMMAND}.'
-        ) from error

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from mmseg.registry import DATASETS
 
 from ..structures import add_twins
+from .cityscapes24 import FLIP_RATES
 from .multi_annotator import MultiAnnotatorDataset
 
+FLIPPED = ('pavement', 'pedestrian', 'car', 'tree', 'road')
 COLOURS = {
     'sky': [128, 128, 128],
     'building': [128, 0, 0],
@@ -33,13 +35,7 @@ class CamVidFlipsDataset(MultiAnnotatorDataset):
 
     METAINFO = add_twins(
         {'classes': tuple(COLOURS), 'palette': list(COLOURS.values())},
-        {
-            'pavement': 8 / 17,
-            'pedestrian': 7 / 17,
-            'car': 6 / 17,
-            'tree': 5 / 17,
-            'road': 4 / 17,
-        },
+        dict(zip(FLIPPED, FLIP_RATES, strict=True)),
     )
 
     @classmethod

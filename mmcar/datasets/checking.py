@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -39,15 +40,17 @@ def check_sample(record: Mapping, ignore_index: int = 255) -> SampleReport:
         ignored) is counted; it is a problem only if no annotator of the
         image marked anything.
     """
-    problems, shape, values, maps = [], None, None, []
+    problems, shape, values = [], None, None
+    image_path = record['img_path']
     try:
-        image = read_image(record['img_path'], 'unchanged')
-        shape, values = image.shape[:2], measure(record['img_path'], image)
+        image = read_image(image_path, 'unchanged')
+        shape, values = image.shape[:2], measure(image_path, image)
         problems += find_bad_values(values)
     except (ValueError, OSError) as error:
-        problems.append(_describe(record['img_path'], error))
+        problems.append(_describe(image_path, error))
     paths = record.get('seg_map_paths') or [record.get('seg_map_path')]
     paths = [path for path in paths if path]
+    found = []  # ids of each label map
     for path in paths:
         try:
             label = read_label(
@@ -58,45 +61,29 @@ def check_sample(record: Mapping, ignore_index: int = 255) -> SampleReport:
                 ignore_index=ignore_index,
                 shape=shape,
             )
+            found.append({*np.unique(label).tolist()})
         except (ValueError, OSError) as error:
             problems.append(_describe(path, error))
-            continue
-        maps.append(label)
-    empty = sum(not _marked(label, ignore_index) for label in maps)
+    empty = sum(ids <= {0, ignore_index} for ids in found)
     if paths and empty == len(paths):
-        problems.append(
-            (record['img_path'], _why_empty(maps, ignore_index, record))
-        )
+        text = f'all {empty} label maps are empty; expected foreground in one'
+        if ignore_index in set().union(*found) and not record['label_map']:
+            text += (
+                f'. They hold {ignore_index}, which means unlabelled; if it '
+                f'marks a class, set label_map={{{ignore_index}: 1}}'
+            )
+        problems.append((image_path, text))
     return SampleReport(problems, len(paths), empty, values)
 
 
-def _marked(label: np.ndarray, ignore_index: int) -> bool:
-    return bool(((label != 0) & (label != ignore_index)).any())
-
-
-def _why_empty(
-    maps: Sequence[np.ndarray], ignore_index: int, record: Mapping
-) -> str:
-    text = f'all {len(maps)} label maps are empty'
-    ignored = any((label == ignore_index).any() for label in maps)
-    if ignored and not record.get('label_map'):
-        return (
-            f'{text}: they hold 0 and {ignore_index}, which means unlabelled. '
-            'If it marks a class, give the data set '
-            f'label_map={{{ignore_index}: 1}}'
-        )
-    return f'{text}; expected foreground in at least one'
-
-
 def check_samples(
-    records: Sequence[Mapping], ignore_index: int = 255, workers: int = 4
+    records: Sequence[Mapping], ignore_index: int = 255
 ) -> Iterable[SampleReport]:
     """Check many samples side by side, in order."""
     # Decoding releases the interpreter's lock: threads are enough.
-    with ThreadPoolExecutor(workers) as pool:
-        yield from pool.map(
-            lambda record: check_sample(record, ignore_index), records
-        )
+    check = partial(check_sample, ignore_index=ignore_index)
+    with ThreadPoolExecutor(4) as pool:
+        yield from pool.map(check, records)
 
 
 def list_records(dataset: BaseDataset) -> tuple[list[dict], list[Problem]]:
@@ -118,11 +105,8 @@ def list_records(dataset: BaseDataset) -> tuple[list[dict], list[Problem]]:
         return [], [_describe(str(folder), error)]
     dataset.data_list = records
     num_classes = len(dataset.metainfo.get('classes') or ()) or None
-    records = [
-        {'num_classes': num_classes, **record}
-        for record in dataset.filter_data()
-    ]
-    return records, problems
+    defaults = {'num_classes': num_classes, 'label_map': None}
+    return [{**defaults, **r} for r in dataset.filter_data()], problems
 
 
 def check_splits(splits: Mapping[str, Sequence[Mapping]]) -> list[Problem]:
@@ -135,35 +119,29 @@ def check_splits(splits: Mapping[str, Sequence[Mapping]]) -> list[Problem]:
     Returns:
         The problems.
     """
-    problems, distinct = [], {}
+    problems: list[Problem] = []
+    distinct: dict[frozenset, str] = {}
+    # Of each image and patient: a file in each split that has it.
+    places: dict[str, dict[str, str]] = defaultdict(dict)
     for name, records in splits.items():
-        counts = Counter(r['img_path'] for r in records)
+        counts = Counter(record['img_path'] for record in records)
         problems += [
             (path, f'listed {count} times in {name}; expected once')
             for path, count in counts.items()
             if count > 1
         ]
-        distinct.setdefault(frozenset(counts), name)
-    splits = {name: splits[name] for name in distinct.values()}
-    images, patients = Counter(), defaultdict(dict)
-    for name, records in splits.items():
-        images.update({r['img_path'] for r in records})
+        if distinct.setdefault(frozenset(counts), name) != name:
+            continue
         for record in records:
-            if record.get('patient'):
-                patients[record['patient']].setdefault(
-                    name, record['img_path']
-                )
-    problems += [
-        (path, f'listed in {count} splits; expected one')
-        for path, count in images.items()
-        if count > 1
-    ]
-    problems += [
+            path, patient = record['img_path'], record.get('patient')
+            places[path][name] = path
+            if patient:
+                places[f'patient {patient}'].setdefault(name, path)
+    return problems + [
         (
-            next(iter(places.values())),
-            f'patient {patient} is in splits {sorted(places)}; expected one',
+            next(iter(files.values())),
+            f'{key} is in splits {sorted(files)}; expected one',
         )
-        for patient, places in patients.items()
-        if len(places) > 1
+        for key, files in places.items()
+        if len(files) > 1
     ]
-    return problems

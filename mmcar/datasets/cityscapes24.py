@@ -8,8 +8,13 @@ from mmseg.datasets import CityscapesDataset
 from mmseg.registry import DATASETS
 
 from ..structures import ClassFlips, add_twins, sample_key_below
+from ..utils.checks import one_of
 from ..utils.errors import MissingFileError, UserError
-from .indices import check_indices
+from .listing import check_indices
+
+FLIPPED = ('sidewalk', 'person', 'car', 'vegetation', 'road')
+FLIP_RATES = [n / 17 for n in (8, 7, 6, 5, 4)]
+"""Of the paper, for each of the flipped classes."""
 
 
 @DATASETS.register_module()
@@ -25,13 +30,7 @@ class Cityscapes24Dataset(CityscapesDataset):
 
     METAINFO = add_twins(
         CityscapesDataset.METAINFO,
-        {
-            'sidewalk': 8 / 17,
-            'person': 7 / 17,
-            'car': 6 / 17,
-            'vegetation': 5 / 17,
-            'road': 4 / 17,
-        },
+        dict(zip(FLIPPED, FLIP_RATES, strict=True)),
     )
 
     def load_data_list(self) -> list[dict]:
@@ -60,26 +59,22 @@ class Cityscapes24Dataset(CityscapesDataset):
 
     def filter_data(self) -> list[dict]:
         """Keep the cities of ``filter_cfg``, which ``indices`` count."""
-        config = dict(self.filter_cfg or {})
-        cities = config.pop('cities', None)
-        without = config.pop('without_cities', ())
-        if config:
-            raise UserError(
-                f"filter_cfg: {sorted(config)}; expected 'cities' or "
-                "'without_cities'"
-            )
+        config = self.filter_cfg or {}
+        for key in config:
+            one_of(('cities', 'without_cities'), filter_cfg=key)
         city_of = [PurePath(r['img_path']).parts[-2] for r in self.data_list]
-        unknown = {*(cities or ()), *without} - set(city_of)
-        if unknown:
+        cities = {*config.get('cities', city_of)}
+        without = {*config.get('without_cities', ())}
+        folder = self.data_prefix['img_path']
+        if unknown := (cities | without) - {*city_of}:
             raise UserError(
-                f'filter_cfg: no images of {sorted(unknown)} in '
-                f'{self.data_prefix["img_path"]}; it has '
-                f'{sorted(set(city_of))}'
+                f'filter_cfg: no images of {sorted(unknown)} in {folder}; it '
+                f'has {sorted({*city_of})}'
             )
         kept = [
             record
             for record, city in zip(self.data_list, city_of, strict=True)
-            if city not in without and (cities is None or city in cities)
+            if city in cities - without
         ]
-        check_indices(self._indices, len(kept), self.data_prefix['img_path'])
+        check_indices(self._indices, len(kept), folder)
         return kept

@@ -28,6 +28,8 @@ PNM_HEADER = re.compile(
 )
 ORIENTATION, UPRIGHT = 274, 1  # of EXIF and TIFF
 ALPHAS = (1, 2)  # extra samples of a TIFF that are transparency
+MOST_BYTES = 2**30
+"""Of one decoded file; Pillow's limit of pixels, in RGB of 16 bits."""
 
 
 class DeepImage(NamedTuple):
@@ -90,12 +92,9 @@ def turn(pixels: np.ndarray, orientation: int) -> np.ndarray:
 
     Args:
         pixels: (H, W, C).
-        orientation: From 1, upright, to 8, as in EXIF and TIFF.
+        orientation: From 1, upright, to 8, as in EXIF and TIFF; any other
+            counts as upright.
     """
-    if orientation not in range(1, 9):
-        raise UserError(
-            f'orientation {orientation}; expected a tag from 1 to 8'
-        )
     if orientation in (5, 6, 7, 8):  # rows are columns
         pixels = pixels.swapaxes(0, 1)
     if orientation in (3, 4, 7, 8):
@@ -122,21 +121,22 @@ def _decode_tiff(data: bytes) -> DeepImage | None:
                 f'{same} pages; expected one image per file. Split it, or '
                 'save the channels in one page'
             )
-        if _pillow_reads(page):
-            return None
+        flat = page.axes in ('YX', 'YXS', 'SYX')
+        kind = None if page.dtype is None else page.dtype.name
+        alphas = [extra in ALPHAS for extra in page.extrasamples]
+        if flat and kind in ('uint8', 'bool') and alphas in ([], [True]):
+            return None  # Pillow reads it, as it always did
+        if not flat:
+            raise UserError(f'TIFF with axes {page.axes}; expected it flat')
         _refuse_inexact(page, len(data))
-        return _tiff_pixels(page)
-
-
-def _pillow_reads(page: tifffile.TiffPage) -> bool:
-    """Does Pillow read the page as it always did, in 8 bits?"""
-    return (
-        page.dtype is not None
-        and page.dtype.name in ('uint8', 'bool')
-        and page.axes in ('YX', 'YXS', 'SYX')
-        and set(page.extrasamples) <= set(ALPHAS)
-        and len(page.extrasamples) <= 1
-    )
+        pixels = page.asarray()
+        if page.axes == 'SYX':
+            pixels = np.moveaxis(pixels, 0, -1)
+        tag = page.tags.get(ORIENTATION)
+    pixels = pixels.reshape(*pixels.shape[:2], -1)
+    pixels = turn(pixels, UPRIGHT if tag is None else int(tag.value))
+    native = pixels.dtype.newbyteorder('=')
+    return DeepImage(pixels.astype(native, copy=False), alphas == [True])
 
 
 def _refuse_inexact(page: tifffile.TiffPage, size: int) -> None:
@@ -151,29 +151,11 @@ def _refuse_inexact(page: tifffile.TiffPage, size: int) -> None:
         raise UserError(
             f'TIFF of {page.dtype}; expected integers or real numbers'
         )
-    if page.axes not in ('YX', 'YXS', 'SYX'):
-        raise UserError(f'TIFF with axes {page.axes}; expected a flat image')
+    if page.nbytes > MOST_BYTES:
+        raise UserError(
+            f'TIFF of {page.shape} {page.dtype}, {page.nbytes:.1e} bytes; '
+            f'expected at most {MOST_BYTES:.1e}. Cut it into pieces'
+        )
     ends = zip(page.dataoffsets, page.databytecounts, strict=True)
     if any(not count or start + count > size for start, count in ends):
         raise OSError('image file is truncated')
-
-
-def _tiff_pixels(page: tifffile.TiffPage) -> DeepImage:
-    try:
-        pixels = page.asarray()
-    except ValueError as error:
-        if 'imagecodecs' not in str(error):
-            raise
-        raise UserError(
-            f'{error}: install it, or save the file uncompressed or with '
-            'deflate'
-        ) from error
-    if page.axes == 'SYX':
-        pixels = np.moveaxis(pixels, 0, -1)
-    pixels = pixels.reshape(*pixels.shape[:2], -1)
-    tag = page.tags.get(ORIENTATION)
-    pixels = turn(pixels, UPRIGHT if tag is None else int(tag.value))
-    alpha = len(page.extrasamples) == 1 and page.extrasamples[0] in ALPHAS
-    return DeepImage(
-        pixels.astype(pixels.dtype.newbyteorder('='), copy=False), alpha
-    )

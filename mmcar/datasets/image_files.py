@@ -14,12 +14,16 @@ from torch import Tensor
 
 from ..utils.errors import MissingFileError, UserError
 from ..utils.files import write_files
-from .deep_images import decode_deep
+from .deep_images import DeepImage, decode_deep
 
 IMAGE_SUFFIXES = ('.png', '.jpg', '.jpeg', '.bmp', '.gif', '.webp')
 IMAGE_SUFFIXES += ('.tif', '.tiff', '.ppm', '.pgm', '.pnm')
 # What Pillow calls them; MPO is a JPEG file with previews behind the image.
 FORMATS = ('PNG', 'JPEG', 'MPO', 'BMP', 'GIF', 'WEBP', 'TIFF', 'PPM')
+DEEP_STEPS = (
+    'load it with LoadCheckedImage, followed by WindowIntensity (a fixed '
+    'window, e.g. of CT) or NormalizePercentiles (by each image)'
+)
 COLOR_TYPES = ('color', 'grayscale', 'unchanged')
 
 
@@ -35,7 +39,7 @@ def read_bytes(path: str, backend_args: dict | None = None) -> bytes:
 
 
 @contextmanager
-def naming(path: str) -> Iterator[None]:
+def naming(path: str, kind: str = 'image') -> Iterator[None]:
     """Let all that goes wrong while a file is decoded name the file."""
     try:
         yield
@@ -44,9 +48,7 @@ def naming(path: str) -> Iterator[None]:
     except Exception as error:
         # Damaged files raise almost anything; the cause is chained.
         raise UserError(
-            f'{path}: not a readable image ({error}); expected a complete '
-            'PNG, JPEG, BMP, GIF, WebP, PNM or TIFF file. Copy or convert it '
-            'again'
+            f'{path}: not a readable {kind} ({error}): copy or make it again'
         ) from error
 
 
@@ -71,17 +73,15 @@ def open_8bit(data: bytes) -> Image.Image:
     return image
 
 
-def _channels_of_deep(
-    pixels: np.ndarray, alpha: bool, color_type: str
-) -> np.ndarray:
+def _channels_of_deep(deep: DeepImage, color_type: str) -> np.ndarray:
     """Bring channels in the file's order (H, W, C) to a colour type."""
-    if color_type != 'unchanged' and alpha:
+    pixels = deep.pixels
+    if color_type != 'unchanged' and deep.alpha:
         pixels = pixels[..., :-1]
     channels = pixels.shape[2]
-    if color_type == 'color' and channels == 1:
-        return np.repeat(pixels, 3, 2)
     if channels == 1:
-        return pixels[..., 0]
+        grey = pixels[..., 0]
+        return np.stack([grey] * 3, -1) if color_type == 'color' else grey
     if channels == 3 and color_type != 'grayscale':
         return np.ascontiguousarray(pixels[..., ::-1])
     if color_type == 'unchanged':
@@ -98,7 +98,7 @@ def _decode(data: bytes, color_type: str) -> np.ndarray:
     if deep is not None:
         if not np.isfinite(deep.pixels).all():
             raise UserError('NaN or infinite values; expected finite ones')
-        return _channels_of_deep(*deep, color_type)
+        return _channels_of_deep(deep, color_type)
     # Pillow refuses truncated files, which OpenCV 4 fills with grey.
     image = ImageOps.exif_transpose(open_8bit(data))
     if color_type == 'grayscale':
@@ -106,10 +106,9 @@ def _decode(data: bytes, color_type: str) -> np.ndarray:
     # Grey with transparency too: mmcv would blend it with a colour.
     if color_type == 'color':
         return np.array(image.convert('RGB'))[..., ::-1]
-    if image.mode not in ('L', 'LA', 'RGB', 'RGBA', 'CMYK'):
-        image = image.convert('RGB')  # palettes, single bits
-    pixels = np.array(image)
-    return pixels[..., ::-1] if image.mode == 'RGB' else pixels
+    if image.mode in ('L', 'LA', 'RGBA', 'CMYK'):
+        return np.array(image)
+    return np.array(image.convert('RGB'))[..., ::-1]  # palettes, single bits
 
 
 def read_image(
@@ -138,6 +137,13 @@ def read_image(
         return _decode(data, color_type)
 
 
+def clipped_by(loader: str, dtype: str) -> str | None:
+    """What a loader for 8 bits makes of values of a type, if no image."""
+    if dtype == 'uint8':
+        return None
+    return f'values of type {dtype}, which {loader} clips: {DEEP_STEPS}'
+
+
 def refuse_deep(path: str, loader: str) -> None:
     """Refuse a file of which a loader for 8 bits would lose a part.
 
@@ -149,13 +155,8 @@ def refuse_deep(path: str, loader: str) -> None:
         UserError: It holds other values than those of 8 bits, or cannot be
             read whole.
     """
-    image = read_image(path, 'unchanged')
-    if image.dtype != np.uint8:
-        raise UserError(
-            f'{path}: values of type {image.dtype}, which {loader} would '
-            'clip to 8 bits; load it with LoadCheckedImage, followed by '
-            'WindowIntensity or NormalizePercentiles'
-        )
+    if fault := clipped_by(loader, read_image(path, 'unchanged').dtype.name):
+        raise UserError(f'{path}: {fault}')
 
 
 def input_image(
@@ -197,24 +198,15 @@ def encode_png(image: np.ndarray) -> bytes:
     return data.tobytes()
 
 
-def write_png(path: Path, image: np.ndarray) -> None:
-    """Write an image as `encode_png` takes it, whole or not at all."""
-    write_pngs({path: image})
-
-
 def write_pngs(images: Mapping[Path, np.ndarray]) -> None:
     """Write images one after the other, each whole or not at all.
 
     Args:
         images: By path, as `encode_png` takes them.
     """
-    write_files(
-        (path, _encode_png(path, image)) for path, image in images.items()
-    )
+    write_files((path, encode_png(image)) for path, image in images.items())
 
 
-def _encode_png(path: Path, image: np.ndarray) -> bytes:
-    try:
-        return encode_png(image)
-    except UserError as error:
-        raise UserError(f'{path}: {error}') from error
+def write_png(path: Path, image: np.ndarray) -> None:
+    """Write one image; see `write_pngs`."""
+    write_pngs({path: image})

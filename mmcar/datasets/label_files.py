@@ -1,9 +1,9 @@
 """Reading label maps: class ids, exactly as they were stored."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import ImageOps
 
 from ..structures import ClassFlips
 from ..utils.errors import UserError
@@ -26,13 +26,12 @@ BITS_PER_SAMPLE = 258  # a tag of a TIFF
 def _decode(data: bytes) -> np.ndarray:
     """The stored ids, (H, W) for one channel, else (H, W, C)."""
     deep = decode_deep(data)
-    if deep is not None:
-        return _squeeze(deep.pixels)
-    if pnm_depth(data):  # Pillow would stretch the ids to 255
-        return _squeeze(as_stored(data))
+    if deep is not None or pnm_depth(data):
+        # Of PNM files of 8 bits Pillow would stretch the ids to 255.
+        pixels = as_stored(data) if deep is None else deep.pixels
+        return pixels[..., 0] if pixels.shape[2] == 1 else pixels
     image = open_8bit(data)
-    lossy = image.info.get('compression') == 'jpeg'
-    if image.format in LOSSY or lossy:
+    if image.format in LOSSY or image.info.get('compression') == 'jpeg':
         raise UserError(
             f'a label map in {image.format}, which changes ids when it '
             'compresses; expected PNG, TIFF, BMP or GIF. Make it again from '
@@ -44,34 +43,22 @@ def _decode(data: bytes) -> np.ndarray:
     if tags.get(262) == WHITE_IS_ZERO:
         raise UserError('TIFF whose zero is white; expected plain class ids')
     if image.format == 'GIF' and image.mode != 'L':
-        return _gif_greys(image)
+        # Its writer numbers the indices freely.
+        rgb = np.array(image.convert('RGB'))
+        if (rgb != rgb[..., :1]).any():
+            raise UserError(
+                'a GIF in colours, whose numbers are lost; expected grey '
+                'values that are class ids. Save it as PNG'
+            )
+        return rgb[..., 0]
     # Turned as its image is; of a palette the indices.
     label = np.array(ImageOps.exif_transpose(image))
-    if image.mode == 'L' and (bits := _grey_bits(data, tags)) < 8:
+    bits = int(np.ravel(tags.get(BITS_PER_SAMPLE, 8))[0])
+    if data.startswith(PNG_MAGIC):
+        bits = data[PNG_DEPTH]
+    if image.mode == 'L' and bits < 8:
         label //= 255 // (2**bits - 1)  # Pillow has stretched them
     return label
-
-
-def _grey_bits(data: bytes, tags: Mapping) -> int:
-    """Bits of a grey value, as stored in a PNG or TIFF."""
-    if data.startswith(PNG_MAGIC):
-        return data[PNG_DEPTH]
-    return int(np.ravel(tags.get(BITS_PER_SAMPLE, 8))[0])
-
-
-def _squeeze(pixels: np.ndarray) -> np.ndarray:
-    return pixels[..., 0] if pixels.shape[2] == 1 else pixels
-
-
-def _gif_greys(image: Image.Image) -> np.ndarray:
-    """The grey values of a GIF, whose indices its writer numbers freely."""
-    rgb = np.array(image.convert('RGB'))
-    if (rgb != rgb[..., :1]).any():
-        raise UserError(
-            'a GIF in colours, whose numbers are lost; expected grey values '
-            'that are class ids. Save it as PNG'
-        )
-    return rgb[..., 0]
 
 
 def read_label(
@@ -103,8 +90,7 @@ def read_label(
     """
     data = read_bytes(path, backend_args)
     with naming(path):
-        label = _decode(data)
-    label = _as_ids(path, label)
+        label = _as_ids(_decode(data))
     if shape is not None and label.shape != tuple(shape[:2]):
         raise UserError(
             f'{path}: label map of {label.shape} pixels (height, width); '
@@ -115,37 +101,9 @@ def read_label(
     for old, new in (label_map or {}).items():
         table[old] = new
     label = table[label]
-    if num_classes is not None:
-        twins = set(ClassFlips.parse(class_flips).twins)
-        _check_ids(path, label, num_classes, ignore_index, twins)
-    return label
-
-
-def _as_ids(path: str, label: np.ndarray) -> np.ndarray:
-    """Refuse what cannot be class ids of 8 bits."""
-    if label.ndim != 2:
-        raise UserError(
-            f'{path}: shape {label.shape} of {label.dtype}; expected a label '
-            'map of one channel whose values are class ids'
-        )
-    if label.dtype.kind not in 'bui':
-        raise UserError(
-            f'{path}: values of type {label.dtype}; expected whole numbers, '
-            'the class ids'
-        )
-    low, high = int(label.min()), int(label.max())
-    if low < 0 or high > 255:
-        raise UserError(f'{path}: ids from {low} to {high}; expected 0 to 255')
-    return label.astype(np.uint8)
-
-
-def _check_ids(
-    path: str,
-    label: np.ndarray,
-    num_classes: int,
-    ignore_index: int,
-    twins: set[int],
-) -> None:
+    if num_classes is None:
+        return label
+    twins = set(ClassFlips.parse(class_flips).twins)
     allowed = {*range(num_classes), ignore_index} - twins
     counts = np.bincount(label.ravel(), minlength=256)
     outside = set(np.flatnonzero(counts).tolist()) - allowed
@@ -157,3 +115,17 @@ def _check_ids(
             'pixels; name their classes in metainfo.classes, or change ids by '
             'label_map'
         )
+    return label
+
+
+def _as_ids(label: np.ndarray) -> np.ndarray:
+    """Refuse what cannot be class ids of 8 bits."""
+    if label.ndim != 2 or label.dtype.kind not in 'bui':
+        raise UserError(
+            f'shape {label.shape} of {label.dtype}; expected a label map of '
+            'one channel whose values are whole numbers, the class ids'
+        )
+    low, high = int(label.min()), int(label.max())
+    if low < 0 or high > 255:
+        raise UserError(f'ids from {low} to {high}; expected 0 to 255')
+    return label.astype(np.uint8)

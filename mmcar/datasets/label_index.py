@@ -1,34 +1,42 @@
-"""Files that name the images of a data set, and their label maps."""
+"""Files that name the images of a data set, and their label maps.
+
+Errors say where in the file they are, not what stands there: it may be any
+other file, given by mistake.
+"""
 
 import csv
+import io
+import json
 import os.path as osp
 from collections import defaultdict
-from collections.abc import Iterable
-from pathlib import PurePosixPath
-
-import mmengine
+from pathlib import Path, PurePosixPath
 
 from ..utils.errors import MissingFileError, UserError
-from ..utils.files import inside
+
+BROKEN = (KeyError, TypeError, ValueError, RecursionError, csv.Error)
 
 
-def _check_names(path: str, names: Iterable[str]) -> list[str]:
-    """Refuse names that lead out of the folder; spell the others alike."""
-    checked = []
-    for name in names:
-        try:
-            inside('its folder', name)
-        except UserError as error:
-            raise UserError(f'{path}: {error}') from error
-        if not PurePosixPath(name).parts:
-            raise UserError(f'{path}: {name!r} is no name of a file')
-        checked.append(PurePosixPath(name).as_posix())
-    return checked
-
-
-def _need_file(path: str) -> None:
+def _read_text(path: str) -> str:
     if not osp.isfile(path):
         raise MissingFileError(f'{path}: no such ann_file')
+    try:
+        # Spreadsheets put a byte-order mark in front of the first column.
+        return Path(path).read_text(encoding='utf-8-sig')
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f'{path}: no text in UTF-8; expected an ann_file: images by line, '
+            'CSV or JSON'
+        ) from error
+
+
+def _checked(name: str, where: str) -> str:
+    """Refuse a name that leads out of its folder; spell the others alike."""
+    path = PurePosixPath(name)
+    if not path.parts or '\0' in name:
+        raise UserError(f'{where} is no name of a file')
+    if path.is_absolute() or '..' in path.parts:
+        raise UserError(f"{where} leads out of its folder; expected no '..'")
+    return path.as_posix()
 
 
 def read_names(path: str) -> list[str]:
@@ -42,11 +50,13 @@ def read_names(path: str) -> list[str]:
 
     Raises:
         MissingFileError: There is no such file.
-        UserError: A name leads out of the image folder.
+        UserError: It is no text, or a name leads out of the image folder.
     """
-    _need_file(path)
-    lines = mmengine.list_from_file(path, encoding='utf-8-sig')
-    return _check_names(path, filter(None, map(str.strip, lines)))
+    return [
+        _checked(line.strip(), f'{path}: line {number}')
+        for number, line in enumerate(_read_text(path).splitlines(), 1)
+        if line.strip()
+    ]
 
 
 def read_index(path: str) -> list[tuple[str, list[str]]]:
@@ -65,37 +75,37 @@ def read_index(path: str) -> list[tuple[str, list[str]]]:
         UserError: The file is something else, or a name in it leads out of
             its folder.
     """
-    _need_file(path)
-    read = _read_json if path.endswith('.json') else _read_csv
+    text = _read_text(path)
+    parse = _parse_json if path.endswith('.json') else _parse_csv
     try:
-        pairs = read(path)
-    except (KeyError, TypeError, ValueError) as error:
+        pairs = parse(text)
+    except BROKEN as error:
         raise UserError(
             f"{path}: {error!r}; expected CSV columns 'image' and "
             "'annotation', or a JSON list of objects with 'image' and "
             "'annotations'"
         ) from error
-    return [
-        (*_check_names(path, [image]), _check_names(path, labels))
-        for image, labels in pairs
-    ]
+    checked = []
+    for number, (image, labels) in enumerate(pairs, 1):
+        names = [
+            _checked(name, f'{path}: a path of image {number}')
+            for name in (image, *labels)
+        ]
+        checked.append((names[0], names[1:]))
+    return checked
 
 
-def _read_json(path: str) -> list[tuple[str, list[str]]]:
-    pairs = [(e['image'], e['annotations']) for e in mmengine.load(path)]
-    for image, labels in pairs:
-        if not isinstance(labels, list):
-            raise TypeError(f'{labels!r} of {image} is no list')
-        for name in (image, *labels):
-            if not isinstance(name, str):
-                raise TypeError(f'{name!r} is no path')
+def _parse_json(text: str) -> list[tuple[str, list[str]]]:
+    pairs = [(e['image'], e['annotations']) for e in json.loads(text)]
+    for number, (image, labels) in enumerate(pairs, 1):
+        named = isinstance(labels, list) and [image, *labels]
+        if not named or not all(isinstance(name, str) for name in named):
+            raise TypeError(f'image {number} has no path or list of paths')
     return pairs
 
 
-def _read_csv(path: str) -> list[tuple[str, list[str]]]:
+def _parse_csv(text: str) -> list[tuple[str, list[str]]]:
     groups = defaultdict(list)
-    # Spreadsheets put a byte-order mark in front of the first column.
-    with open(path, newline='', encoding='utf-8-sig') as file:
-        for row in csv.DictReader(file):
-            groups[row['image']] += filter(None, [row['annotation']])
+    for row in csv.DictReader(io.StringIO(text, newline='')):
+        groups[row['image'] or ''] += filter(None, [row['annotation']])
     return list(groups.items())

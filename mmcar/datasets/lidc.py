@@ -1,6 +1,5 @@
 """LIDC-IDRI: lung nodules, each outlined by up to four radiologists."""
 
-import json
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from mmengine.logging import print_log
 from mmseg.registry import DATASETS
 
+from ..utils.files import read_json
 from .multi_annotator import MultiAnnotatorDataset
 
 ALL_PATIENTS = 875
@@ -48,21 +48,16 @@ class LIDCDataset(MultiAnnotatorDataset):
 
     def load_data_list(self) -> list[dict]:
         """List the images; a part of the LIDC shapes says that it is one."""
-        records = super().load_data_list()
-        if hint := self.explain_missing():
-            print_log(hint, logger='current', level=logging.WARNING)
-        return records
-
-    def explain_missing(self) -> str:
-        """How to complete LIDC shapes of which a part was converted."""
         path = Path(self.data_root or '') / 'settings.json'
-        settings = json.loads(path.read_text()) if path.is_file() else {}
-        # The settings of the converter of outlines; others convert all.
+        settings = read_json(path) if path.is_file() else {}
+        # Those of the converter of outlines; others convert all.
         patients = settings.get('patients', ALL_PATIENTS)
-        if 'spacing' not in settings or patients >= ALL_PATIENTS:
-            return ''
-        return (
-            f'{self.data_root} holds {patients} of {ALL_PATIENTS} patients. '
-            "'python tools/dataset_converters/lidc_shapes.py "
-            f"{self.data_root}' adds the others"
-        )
+        if 'spacing' in settings and patients < ALL_PATIENTS:
+            print_log(
+                f'{self.data_root} holds {patients} of {ALL_PATIENTS} '
+                "patients. 'python tools/dataset_converters/lidc_shapes.py "
+                f"{self.data_root}' adds the others",
+                logger='current',
+                level=logging.WARNING,
+            )
+        return super().load_data_list()

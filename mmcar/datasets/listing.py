@@ -1,17 +1,16 @@
 """Which files of the folders of a data set belong together."""
 
+import os
 import os.path as osp
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
-from pathlib import PurePosixPath
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple, NoReturn
 
 import mmengine.fileio as fileio
 
 from ..utils.errors import MissingFileError, UserError
-
-JPEG_SUFFIXES = ('.jpg', '.jpeg')
 
 Problem = tuple[str, str]
 """A file and what is wrong with it."""
@@ -36,15 +35,13 @@ class Files(NamedTuple):
 
     Attributes:
         folder: The folder.
-        suffixes: What was looked for.
-        found: Files that end in one of them, in upper or lower case.
-        others: All other files.
+        suffixes: What was looked for, in upper or lower case.
+        found: Files that end in one of them.
     """
 
     folder: str
     suffixes: tuple[str, ...]
     found: list[str]
-    others: list[str]
 
 
 def list_files(
@@ -55,14 +52,32 @@ def list_files(
         raise MissingFileError(
             f'{folder}: no such folder; check data_root and data_prefix'
         )
-    files = fileio.list_dir_or_file(
-        folder, list_dir=False, recursive=True, backend_args=backend_args
-    )
+    files: Iterable[str] = _local_files(folder)
+    if backend_args or '://' in folder:
+        files = fileio.list_dir_or_file(
+            folder, list_dir=False, recursive=True, backend_args=backend_args
+        )
     wanted = tuple(suffix.lower() for suffix in suffixes)
-    parts = {True: [], False: []}
-    for file in sorted(files):
-        parts[file.lower().endswith(wanted)].append(file)
-    return Files(folder, suffixes, parts[True], parts[False])
+    found = sorted(file for file in files if file.lower().endswith(wanted))
+    return Files(folder, suffixes, found)
+
+
+def _local_files(folder: str) -> Iterator[str]:
+    """Files below a folder, also links that lead nowhere: readers say so."""
+    for place, folders, files in os.walk(folder, True, _refuse, True):
+        here = Path(osp.realpath(place))
+        for name in list(folders):
+            path = osp.join(place, name)
+            # A link to a folder it lies in has nothing new, and no end.
+            if osp.islink(path) and here.is_relative_to(osp.realpath(path)):
+                folders.remove(name)
+        for name in files:
+            if not name.startswith('.'):
+                yield osp.relpath(osp.join(place, name), folder)
+
+
+def _refuse(error: OSError) -> NoReturn:
+    raise error
 
 
 def stem_of(file: str) -> str:
@@ -102,7 +117,9 @@ def group_labels(
     return groups
 
 
-def match_files(images: Files, labels: Files) -> tuple[list[Pair], list]:
+def match_files(
+    images: Files, labels: Files
+) -> tuple[list[Pair], list[Problem]]:
     """Pair images with their label maps.
 
     Returns:
@@ -112,50 +129,36 @@ def match_files(images: Files, labels: Files) -> tuple[list[Pair], list]:
     if osp.normpath(images.folder) == osp.normpath(labels.folder):
         files = sorted(set(files) - set(images.found))
     groups = group_labels(files, map(stem_of, images.found))
-    pairs = [(i, groups.get(stem_of(i), [])) for i in images.found]
-    # Files of another kind explain many a missing image.
-    unread = group_labels(groups[None], map(stem_of, images.others))
-    hints = {
-        label: other
-        for other in images.others
-        for label in unread.get(stem_of(other), ())
-    }
-    problems = []
-    for file in groups[None]:
-        what = f'no image of it; expected one in {images.folder}'
-        if file in hints:
-            what += f', where {hints[file]} is none of {images.suffixes}'
-        problems.append((osp.join(labels.folder, file), what))
-    return pairs, problems
+    what = f'no image of it; expected {images.suffixes} in {images.folder}'
+    return (
+        [(i, groups.get(stem_of(i), [])) for i in images.found],
+        [(osp.join(labels.folder, file), what) for file in groups[None]],
+    )
 
 
 def find_unpaired(
     pairs: Sequence[Pair], images: Files, labels: Files | None
 ) -> list[Problem]:
-    """What is wrong with the pairs: no label map, or more than one image."""
+    """What is wrong with the pairs: no label map, or too many files."""
     problems = []
-    unread = labels.others if labels else []
-    hints = group_labels(unread, [stem_of(image) for image, _ in pairs])
+    wanted = 'expected at least one'
+    if labels:
+        wanted += f' {labels.suffixes} in {labels.folder}'
     for image, maps in pairs:
         where = osp.join(images.folder, image)
+        files = [where]
         if maps is not None and not maps:
-            what = 'no label map; expected at least one'
-            if labels is not None and not labels.found:
-                what += (
-                    f', but {labels.folder} has no file {labels.suffixes}, '
-                    'the seg_map_suffix'
-                )
-            if other := hints.get(stem_of(image)):
-                what += f'. {_why_unread(other[0], labels)}'
-            problems.append((where, what))
+            problems.append((where, f'no label map; {wanted}'))
+        if labels:
+            files += [osp.join(labels.folder, file) for file in maps or ()]
         problems += [
-            (where, f'label map {file} is listed twice')
-            for file, n in Counter(maps or ()).items()
-            if n > 1
+            (file, 'a link to a file that is not there')
+            for file in files
+            if osp.islink(file) and not osp.exists(file)
         ]
         problems += [
             (where, f'{n} label maps {stem} of this image; expected one')
-            for stem, n in Counter(map(stem_of, set(maps or ()))).items()
+            for stem, n in Counter(map(stem_of, maps or ())).items()
             if n > 1
         ]
     stems = Counter(stem_of(image) for image, _ in pairs)
@@ -165,18 +168,25 @@ def find_unpaired(
         if n > 1
     ]
     if not pairs:
-        what = f'no images {images.suffixes}'
-        if images.others:
-            what += f'; it has {images.others[0]}, which is none of them'
-        problems.append((images.folder, what))
+        problems.append((images.folder, f'no images {images.suffixes}'))
     return problems
 
 
-def _why_unread(file: str, labels: Files) -> str:
-    path = osp.join(labels.folder, file)
-    if file.lower().endswith(JPEG_SUFFIXES):
-        return (
-            f'{path} is a JPEG, which changes ids when it compresses: save '
-            'label maps as PNG, from their source'
+def check_indices(
+    indices: int | Sequence[int] | None, num_images: int, folder: str
+) -> None:
+    """Refuse indices of images that a data set does not hold.
+
+    Args:
+        indices: Numbers of images, or how many of the first (below zero: of
+            the last) to take; None takes all.
+        num_images: How many there are.
+        folder: Where they lie, for the error.
+    """
+    if isinstance(indices, int):
+        indices = [indices - (indices > 0)]
+    if not all(-num_images <= index < num_images for index in indices or ()):
+        raise UserError(
+            f'{folder}: {num_images} images, and indices of the config beyond '
+            'them. Complete the data set, or change indices'
         )
-    return f'{path} is none of {labels.suffixes}'

@@ -69,14 +69,15 @@ def _size(image: Any) -> tuple[int, ...]:
     return () if image is None else tuple(image.shape[:2])
 
 
-def wrong_sizes(
+def step_faults(
     leaf: BaseDataset, learnt: bool, at: At
-) -> Iterator[tuple[Any, str]]:
-    """Steps that leave image and labels of different sizes, and why.
+) -> Iterator[tuple[Any, str, bool]]:
+    """Steps that do what they should not, what that is, and if it is sure.
 
     Labels to learn from have the size of their image. Where images are
     scored, predictions are resized to the size of the file: what a step cuts
-    off or adds is stretched.
+    off or adds is stretched. Likely wrong is to pack one of several label
+    maps, and to change scored images at random.
 
     Args:
         leaf: The data set.
@@ -84,37 +85,26 @@ def wrong_sizes(
         at: See `try_steps`.
     """
     for step, before, after in try_steps(leaf, at):
-        file = after.get('img_path')
-        image, old = _size(after.get('img')), _size(before.get('img'))
-        size = image if learnt else tuple(after.get('ori_shape', ()))[:2]
+        file, image = after.get('img_path'), after.get('img')
+        new, old = _size(image), _size(before.get('img'))
+        size = new if learnt else tuple(after.get('ori_shape', ()))[:2]
         for key, label in _labels(after).items():
             if size and _size(label) != size:
                 text = f'{key} has {_size(label)} pixels after it, not {size}'
-                yield step, f'{file}: {text}. {ADVICE}'
-        scaled = learnt or any(before.get(k) != after.get(k) for k in SCALED)
-        known = type(step).__module__.startswith(LIBRARIES)
-        if known and old and image and image != old and not scaled:
-            text = f'predictions of {image} pixels are stretched to {size}'
-            yield step, f'{file}: {text}. {ADVICE}'
-
-
-def random_steps(leaf: BaseDataset, at: At) -> Iterator[Any]:
-    """Steps that make another image of the same one each time."""
-    for step, before, after in try_steps(leaf, at):
-        image = None if before.get('img') is None else after.get('img')
-        for _ in range(AGAIN if image is not None else 0):
-            again = step(copy.deepcopy(before)) or {}
-            if not np.array_equal(again.get('img'), image):
-                yield step
-                break
-
-
-def dropped_labels(leaf: BaseDataset, at: At) -> Iterator[Any]:
-    """Steps that pack one label map where several have been loaded."""
-    for step, before, after in try_steps(leaf, at):
+                yield step, f'{file}: {text}. {ADVICE}', True
         packed = after.get('data_samples', {'gt_sem_segs'})
         if len(_labels(before)) > 1 and 'gt_sem_segs' not in packed:
-            yield step
+            yield step, 'packs one of several label maps.', False
+        if learnt or not old or not new:
+            continue
+        scaled = any(before.get(k) != after.get(k) for k in SCALED)
+        known = type(step).__module__.startswith(LIBRARIES)
+        if known and new != old and not scaled:
+            text = f'predictions of {new} pixels are stretched to {size}'
+            yield step, f'{file}: {text}. {ADVICE}', True
+        again = (step(copy.deepcopy(before)) or {} for _ in range(AGAIN))
+        if not all(np.array_equal(a.get('img'), image) for a in again):
+            yield step, 'changes scored images at random.', False
 
 
 def refuse_clipped(leaf: BaseDataset, at: At) -> None:

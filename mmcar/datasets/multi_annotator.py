@@ -12,19 +12,23 @@ from ..structures import ClassFlips, sample_key_below
 from ..utils.checks import one_of
 from ..utils.errors import UserError
 from .image_files import IMAGE_SUFFIXES
-from .indices import check_indices
 from .label_files import LABEL_SUFFIXES
 from .label_index import read_index, read_names
 from .listing import (
     Files,
     Pair,
     Problem,
+    check_indices,
     find_unpaired,
     list_files,
     match_files,
     raise_problems,
     stem_of,
 )
+
+
+def _several(names: str | Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 @DATASETS.register_module()
@@ -104,16 +108,10 @@ class MultiAnnotatorDataset(BaseSegDataset):
             ) from error
         self.key_prefix = key_prefix
         self.new_ids = dict(label_map or {})
-        for old, new in self.new_ids.items():
-            if old not in range(256) or new not in range(256):
-                raise UserError(
-                    f'label_map={self.new_ids}: {old!r} to {new!r}; expected '
-                    'ids from 0 to 255'
-                )
-        if isinstance(img_suffix, str):
-            img_suffix = (img_suffix,)
-        if isinstance(seg_map_suffix, str):
-            seg_map_suffix = (seg_map_suffix,)
+        if not {*self.new_ids, *self.new_ids.values()} <= {*range(256)}:
+            raise UserError(
+                f'label_map={self.new_ids}: expected ids from 0 to 255'
+            )
         if not ((metainfo or {}).get('classes') or self.METAINFO):
             raise UserError(
                 f'{type(self).__name__} needs metainfo=dict(classes=(...)), '
@@ -123,8 +121,8 @@ class MultiAnnotatorDataset(BaseSegDataset):
             one_of(('img_path', 'seg_map_path'), data_prefix=key)
         super().__init__(
             ann_file=ann_file,
-            img_suffix=tuple(img_suffix),
-            seg_map_suffix=tuple(seg_map_suffix),
+            img_suffix=_several(img_suffix),
+            seg_map_suffix=_several(seg_map_suffix),
             metainfo=metainfo,
             data_root=data_root,
             data_prefix=data_prefix or {'img_path': '', 'seg_map_path': ''},
@@ -152,22 +150,22 @@ class MultiAnnotatorDataset(BaseSegDataset):
         """
         img_dir = self.data_prefix['img_path']
         ann_dir = self.data_prefix.get('seg_map_path')
-        has_index = self.ann_file.endswith(('.csv', '.json'))
-        if has_index:
-            images = Files(img_dir, self.img_suffix, [], [])
-            labels = None
-            pairs, problems = read_index(self.ann_file), []
+        pairs: list[Pair]
+        labels, problems = None, []
+        if self.ann_file.endswith(('.csv', '.json')):
+            images = Files(img_dir, self.img_suffix, [])
+            pairs = [*read_index(self.ann_file)]
         else:
             images = list_files(img_dir, self.img_suffix, self.backend_args)
-            labels = ann_dir and list_files(
-                ann_dir, self.seg_map_suffix, self.backend_args
-            )
-            pairs, problems = [(image, []) for image in images.found], []
-            if labels:
+            pairs = [(image, []) for image in images.found]
+            if ann_dir:
+                labels = list_files(
+                    ann_dir, self.seg_map_suffix, self.backend_args
+                )
                 pairs, problems = match_files(images, labels)
-        if self.ann_file and not has_index:
-            # Labels of images that are not listed are no problem.
-            pairs, problems = self._select(pairs)
+            if self.ann_file:
+                # Labels of images that are not listed are no problem.
+                pairs, problems = self._select(pairs)
         if not ann_dir:
             pairs = [(image, None) for image, _ in pairs]
         problems += find_unpaired(pairs, images, labels)
@@ -181,29 +179,23 @@ class MultiAnnotatorDataset(BaseSegDataset):
             by_name[pair[0]].append(pair)
             by_name[stem_of(pair[0])].append(pair)
         names = read_names(self.ann_file)
-        problems = [
-            (
-                osp.join(self.data_prefix['img_path'], name),
-                f'no image {self.img_suffix}, but {self.ann_file} lists it',
-            )
-            for name in names
-            if name not in by_name
-        ]
-        return [p for name in names for p in by_name.get(name, ())], problems
+        missing = [name for name in names if name not in by_name]
+        folder = self.data_prefix['img_path']
+        if len(missing) == len(names):  # some other file: it is not shown
+            what = f'none of its {len(names)} lines names an image in {folder}'
+            return [], [(self.ann_file, what)]
+        what = f'no image {self.img_suffix}, but {self.ann_file} lists it'
+        return (
+            [pair for name in names for pair in by_name.get(name, ())],
+            [(osp.join(folder, name), what) for name in missing],
+        )
 
     def filter_data(self) -> list[dict]:
         """All images; ``indices`` beyond them are an error."""
         check_indices(
-            self._indices,
-            len(self.data_list),
-            self.data_prefix['img_path'],
-            self.explain_missing(),
+            self._indices, len(self.data_list), self.data_prefix['img_path']
         )
         return self.data_list
-
-    def explain_missing(self) -> str:
-        """Why the data set may hold fewer images than expected, if known."""
-        return ''
 
     def _record(self, image: str, labels: Sequence[str] | None) -> dict:
         img_dir = self.data_prefix['img_path']

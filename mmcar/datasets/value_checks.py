@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .image_files import DEEP_STEPS
+from .listing import Problem
+
 SATURATED = 0.5
 """Share of values at an image's maximum from which it counts as clipped."""
 ODD_SPAN = 16
@@ -45,7 +48,7 @@ def measure(path: str, image: np.ndarray) -> ImageValues:
     )
 
 
-def find_bad_values(values: ImageValues) -> list[tuple[str, str]]:
+def find_bad_values(values: ImageValues) -> list[Problem]:
     """Flag an image that shows nothing, or was clipped."""
     if values.low == values.high:
         what = f'all values are {values.high:g}; expected an image'
@@ -59,19 +62,7 @@ def find_bad_values(values: ImageValues) -> list[tuple[str, str]]:
     return [(values.path, what)]
 
 
-def find_clipped(values: ImageValues) -> list[tuple[str, str]]:
-    """Flag an image of which MMSeg's loader keeps 8 bits only."""
-    if values.dtype == 'uint8':
-        return []
-    what = (
-        f'values of type {values.dtype}, which LoadImageFromFile in the '
-        'pipeline clips to 8 bits; expected LoadCheckedImage there, followed '
-        'by WindowIntensity or NormalizePercentiles'
-    )
-    return [(values.path, what)]
-
-
-def find_odd_values(images: Sequence[ImageValues]) -> list[tuple[str, str]]:
+def find_odd_values(images: Sequence[ImageValues]) -> list[Problem]:
     """Flag images that differ from the others of their split.
 
     Args:
@@ -84,29 +75,24 @@ def find_odd_values(images: Sequence[ImageValues]) -> list[tuple[str, str]]:
     """
     if not images:
         return []
-    (usual, count), *_ = Counter(v.dtype for v in images).most_common()
-    problems = [
-        (
-            v.path,
-            f'values of type {v.dtype}, where {count} of {len(images)} '
-            f'images have {usual}; expected one type',
-        )
+    (usual, _), *_ = Counter(v.dtype for v in images).most_common()
+    spans = {
+        v.path: v.high - v.low
         for v in images
-        if v.dtype != usual
-    ]
-    if usual == 'uint8':
-        return problems
-    alike = [v for v in images if v.dtype == usual and v.low < v.high]
-    middle = float(np.median([v.high - v.low for v in alike] or [0]))
-    return problems + [
-        (
-            v.path,
-            f'values from {v.low:g} to {v.high:g}, where the others span '
-            f'about {middle:g}; expected a similar range',
-        )
-        for v in alike
-        if not middle / ODD_SPAN <= v.high - v.low <= middle * ODD_SPAN
-    ]
+        if v.dtype == usual != 'uint8' and v.low < v.high
+    }
+    middle = float(np.median([*spans.values()] or [0]))
+    problems = []
+    for v in images:
+        span = spans.get(v.path, middle)
+        if v.dtype != usual:
+            what = f'values of type {v.dtype}, where most have {usual}'
+            problems.append((v.path, f'{what}; expected one type'))
+        elif not middle / ODD_SPAN <= span <= middle * ODD_SPAN:
+            what = f'values from {v.low:g} to {v.high:g}, where others span'
+            what = f'{what} about {middle:g}; expected a similar range'
+            problems.append((v.path, what))
+    return problems
 
 
 def summarise(images: Sequence[ImageValues]) -> str:
@@ -118,8 +104,5 @@ def summarise(images: Sequence[ImageValues]) -> str:
     text = ', '.join(f'{n} of {c} x {dtype}' for (dtype, c), n in kinds)
     text = f'channels x type: {text}; values from {low:g} to {high:g}'
     if any(v.dtype != 'uint8' for v in images):
-        text += (
-            '. Not 8 bits: the pipeline needs WindowIntensity or '
-            'NormalizePercentiles'
-        )
+        text += f'. Not 8 bits: {DEEP_STEPS}'
     return text

@@ -62,6 +62,24 @@ def write_json(path: str | Path, content: object) -> None:
     write_file(path, (json.dumps(content, indent=2) + '\n').encode())
 
 
+def read_json(path: str | Path) -> dict:
+    """Read a JSON file that holds an object.
+
+    Raises:
+        UserError: It holds something else.
+    """
+    try:
+        content = json.loads(Path(path).read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise UserError(
+            f'{path}: no JSON that can be read ({error}); delete the file, '
+            'or make it again'
+        ) from error
+    if not isinstance(content, dict):
+        raise UserError(f'{path}: expected a JSON object of names and values')
+    return content
+
+
 def claim_folder(folder: str | Path) -> BinaryIO:
     """Keep other processes out of a folder, as long as this one lives.
 

@@ -6,12 +6,14 @@ import os
 import numpy as np
 import pytest
 
+from mmcar.datasets import black_box_cache
 from mmcar.datasets.black_box_cache import (
     cache_fault,
     cache_file,
     decode,
     encode,
     read_cached,
+    read_settings,
 )
 from mmcar.utils.errors import UserError
 
@@ -79,35 +81,71 @@ def test_files_of_other_classes_are_refused(form):
         decode(encode(random_probs(1.0), form), form, 3)
 
 
-@pytest.mark.parametrize('form', ['top4', 'probs'])
-@pytest.mark.parametrize('classes', [3, 19])
-@pytest.mark.parametrize('wrong', ['zeros', 'floats', 'too much', 'flat'])
+@pytest.mark.parametrize(
+    ('form', 'classes', 'wrong'),
+    [
+        ('top4', 3, 'zeros'),
+        ('probs', 19, 'zeros'),
+        ('top4', 19, 'floats'),
+        ('probs', 3, 'floats'),
+        ('top4', 19, 'too much'),
+        ('probs', 3, 'flat'),
+        ('probs', 3, 'another name'),
+    ],
+)
 def test_numbers_that_are_no_probabilities_are_refused(
     form, classes, wrong, tmp_path
 ):
-    with np.load(
-        io.BytesIO(encode(random_probs(1.0, classes), form))
-    ) as arrays:
+    data = encode(random_probs(1.0, classes), form)
+    with np.load(io.BytesIO(data)) as arrays:
         arrays = dict(arrays)
-    probs = arrays['probs']
-    arrays['probs'] = dict(
+    probs = arrays.pop('probs')
+    key = 'p' if wrong == 'another name' else 'probs'
+    arrays[key] = dict(
         zeros=np.where(np.arange(9) == 4, 0, probs).astype(np.uint8),
         floats=np.linspace(-300, 555, probs.size).reshape(probs.shape),
         flat=probs[0],
     ).get(wrong, np.full_like(probs, 200))
     np.savez(tmp_path / 'a.npz', **arrays)
-    with pytest.raises(UserError, match=r'a\.npz is not readable'):
+    with pytest.raises(UserError, match=r'a\.npz'):
         read_cached(tmp_path / 'a.npz', form, classes)
 
 
-@pytest.mark.parametrize('form', ['labels', 'top4', 'probs'])
+def test_files_that_are_something_else_are_refused(tmp_path, monkeypatch):
+    array = io.BytesIO()
+    np.save(array, np.zeros(3))
+    large = encode(random_probs(1.0, 3), 'probs')
+    monkeypatch.setattr(black_box_cache, 'MOST_BYTES', 200)
+    for form, content in [
+        ('probs', array.getvalue()),
+        ('probs', large),
+        ('top4', b''),
+        ('labels', array.getvalue()),
+    ]:
+        path = cache_file(tmp_path, 'a.png', form)
+        path.write_bytes(content)
+        with pytest.raises(UserError, match=path.name):
+            read_cached(path, form, 3)
+
+
+@pytest.mark.parametrize(
+    'content',
+    ['{"form": "pro', '[]', '7', '[' * 99999, '{"num_classes": 1e400}'],
+)
+def test_settings_that_are_none(tmp_path, content):
+    (tmp_path / 'settings.json').write_text(content)
+    with pytest.raises(UserError, match=r'settings\.json'):
+        read_settings(tmp_path)
+
+
+@pytest.mark.parametrize('form', ['labels', 'probs'])
 def test_files_that_were_cut_anywhere(tmp_path, form):
     image = tmp_path / 'image.png'
     image.touch()
     path = cache_file(tmp_path, 'a.png', form)
     assert cache_fault(path, str(image)) == 'missing'
-    data = encode(random_probs(1.0), form)
-    for end in range(len(data)):
+    data = encode(random_probs(1.0, 3), form)
+    for end in range(0, len(data), 3):
         path.write_bytes(data[:end])
         assert cache_fault(path, str(image)) == 'cut short', end
     path.write_bytes(data)

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from mmcar.datasets.image_files import read_image, refuse_deep, write_png
+from mmcar.datasets import deep_images
+from mmcar.datasets.image_files import read_image, write_png
 from mmcar.datasets.label_files import read_label
-from mmcar.utils.errors import MissingFileError, UserError
+from mmcar.utils.errors import UserError
 
 from .encoding import by_pillow, png16, pnm, tiff
 
@@ -48,7 +49,7 @@ def assert_same(image, expected):
     np.testing.assert_array_equal(image, expected)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     **SIZES,
     channels=st.sampled_from((1, 2, 3, 4, 5, 13)),
@@ -81,7 +82,7 @@ def test_tiff_of_any_kind(
     assert_same(image, as_unchanged(pixels))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(**SIZES, channels=st.integers(1, 4), seed=st.integers(0, 99))
 def test_png_of_16_bits(tmp_path_factory, height, width, channels, seed):
     pixels = random_pixels('u2', height, width, channels, seed)
@@ -89,7 +90,7 @@ def test_png_of_16_bits(tmp_path_factory, height, width, channels, seed):
     assert_same(image, as_unchanged(pixels))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     **SIZES,
     channels=st.sampled_from((1, 3)),
@@ -100,14 +101,6 @@ def test_pnm_of_16_bits(tmp_path_factory, height, width, channels, maximum):
     pixels = np.minimum(pixels, np.uint16(maximum))
     image = read(tmp_path_factory.getbasetemp(), pnm(pixels, maximum))
     assert_same(image, as_unchanged(pixels))
-
-
-def test_the_cases_that_were_clipped(tmp_path):
-    grey = np.linspace(500, 60000, 99).astype(np.uint16).reshape(9, 11, 1)
-    image = read(tmp_path, png16(grey), 'color')
-    assert_same(image, np.repeat(grey, 3, 2))
-    unit = np.linspace(0, 1, 99, dtype=np.float32).reshape(9, 11, 1)
-    assert_same(read(tmp_path, tiff(unit), 'grayscale'), unit[..., 0])
 
 
 @pytest.mark.parametrize('encode', [png16, tiff])
@@ -126,8 +119,9 @@ def test_colour_types_of_deep_images(tmp_path, encode):
     assert_same(read(tmp_path, data), rgba)
 
 
-@pytest.mark.parametrize('channels', [2, 4, 7])
-@pytest.mark.parametrize('dtype', ['u1', 'u2', 'f4'])
+@pytest.mark.parametrize(
+    ('channels', 'dtype'), [(2, 'u1'), (4, 'u2'), (7, 'f4'), (7, 'u1')]
+)
 def test_channels_that_are_no_colours_are_not_left_out(
     tmp_path, channels, dtype
 ):
@@ -164,20 +158,15 @@ EIGHT_BIT_FILES = list(make_8_bit_files())
 
 
 @pytest.mark.parametrize('data', EIGHT_BIT_FILES)
-@pytest.mark.parametrize('color_type', ['color', 'grayscale'])
-def test_8_bit_images_are_as_mmcv_reads_them(tmp_path, data, color_type):
-    expected = mmcv.imfrombytes(data, flag=color_type, backend='pillow')
-    assert_same(read(tmp_path, data, color_type), expected)
-
-
-@pytest.mark.parametrize('data', EIGHT_BIT_FILES)
-def test_unchanged_has_the_size_of_the_shown_image(tmp_path, data):
+def test_8_bit_images_are_as_mmcv_reads_them(tmp_path, data):
+    for flag in ('color', 'grayscale'):
+        expected = mmcv.imfrombytes(data, flag=flag, backend='pillow')
+        assert_same(read(tmp_path, data, flag), expected)
     image = read(tmp_path, data)
     assert image.dtype == np.uint8
-    assert image.shape[:2] == read(tmp_path, data, 'color').shape[:2]
+    assert image.shape[:2] == expected.shape
     if image.ndim == 2:
-        expected = read(tmp_path, data, 'grayscale')
-        np.testing.assert_array_equal(image, expected)
+        assert_same(image, expected)
 
 
 @pytest.mark.parametrize('orientation', range(1, 9))
@@ -227,40 +216,38 @@ def test_pnm_of_few_values_is_not_stretched(tmp_path, maximum, channels):
     assert_same(read(tmp_path, data, 'color'), expected)
 
 
-def test_a_loader_of_8_bits_is_refused_what_it_clips(tmp_path):
-    path = tmp_path / 'image'
-    path.write_bytes(by_pillow(random_pixels('u1', 5, 6, 3), 'PNG'))
-    refuse_deep(str(path), 'LoadImageFromFile')
-    path.write_bytes(png16(random_pixels('u2', 5, 6, 1)))
-    with pytest.raises(UserError, match=r'uint16.*LoadImageFromFile'):
-        refuse_deep(str(path), 'LoadImageFromFile')
-
-
 WHOLE_FILES = [
-    png16(random_pixels('u2', 30, 31, 1)),
     png16(random_pixels('u2', 30, 31, 3)),
     pnm(random_pixels('u2', 30, 31, 3), 65535),
     tiff(random_pixels('u2', 30, 31, 5)),
-    tiff(random_pixels('f4', 30, 31, 1)),
     tiff(random_pixels('f4', 30, 31, 1), rowsperstrip=4),
     tiff(random_pixels('u2', 30, 31, 1), compression='zlib'),
-    by_pillow(random_pixels('u1', 30, 31, 3), 'PNG'),
-    by_pillow(random_pixels('u1', 30, 31, 3), 'JPEG'),
-    by_pillow(random_pixels('u1', 30, 31, 3), 'TIFF'),
-    by_pillow(random_pixels('u1', 30, 31, 3), 'BMP'),
-    by_pillow(random_pixels('u1', 30, 31, 3), 'PPM'),
+] + [
+    by_pillow(random_pixels('u1', 30, 31, 3), kind)
+    for kind in ('PNG', 'JPEG', 'TIFF', 'BMP', 'PPM')
 ]
 
 
 @pytest.mark.parametrize('data', WHOLE_FILES)
-@pytest.mark.parametrize('share', [0, 0.02, 0.3, 0.7, 0.95])
-def test_no_part_of_a_file_is_an_image(tmp_path, data, share):
-    part = data[: int(share * len(data))]
-    with pytest.raises(UserError, match='image: not a readable image'):
-        read(tmp_path, part, 'unchanged')
+def test_no_part_of_a_file_is_an_image(tmp_path, data):
+    for share in (0, 0.02, 0.3, 0.7, 0.95):
+        part = data[: int(share * len(data))]
+        with pytest.raises(UserError, match='image: not a readable image'):
+            read(tmp_path, part, 'unchanged')
 
 
-@settings(max_examples=150, deadline=None)
+def test_a_small_file_may_not_unfold_into_gigabytes(tmp_path, monkeypatch):
+    """A TIFF of zeros: its header alone says what it would take."""
+    path = tmp_path / 'bomb.tif'
+    path.write_bytes(tiff(np.zeros((512, 512, 1), 'f4'), compression='zlib'))
+    assert read_image(str(path), 'unchanged').shape == (512, 512)
+    monkeypatch.setattr(deep_images, 'MOST_BYTES', 2**19)
+    for open_file in (read_image, read_label):
+        with pytest.raises(UserError, match=r'bomb\.tif: TIFF of \(512'):
+            open_file(str(path))
+
+
+@settings(max_examples=60, deadline=None)
 @given(
     data=st.sampled_from(WHOLE_FILES),
     start=st.integers(0, 300),
@@ -275,16 +262,6 @@ def test_damage_is_told_as_a_sentence(tmp_path_factory, data, start, noise):
         assert 'image: ' in str(error)
     else:
         assert image.size
-
-
-def test_lzw_of_16_bits_names_what_it_needs(tmp_path):
-    pixels = random_pixels('u2', 5, 6, 1)
-    image = Image.fromarray(pixels[..., 0])
-    data = by_pillow(image, 'TIFF', compression='tiff_lzw')
-    try:
-        assert_same(read(tmp_path, data), pixels[..., 0])
-    except UserError as error:
-        assert "'imagecodecs' package: install it" in str(error)
 
 
 def test_stacks_and_animations_are_refused(tmp_path):
@@ -328,18 +305,13 @@ def test_what_cannot_be_read_exactly_is_refused(tmp_path, data, message):
         read(tmp_path, data)
 
 
-def test_missing_files_are_named():
-    with pytest.raises(MissingFileError, match=r'nowhere\.png: no such file'):
-        read_image('nowhere.png')
-
-
 def test_png_files_keep_16_bits(tmp_path):
     for dtype in (np.uint8, np.uint16):
         pixels = random_pixels(dtype, 5, 6, 3)
         write_png(tmp_path / 'a/x.png', pixels)
         stored = cv2.imread(str(tmp_path / 'a/x.png'), cv2.IMREAD_UNCHANGED)
         assert_same(stored, pixels)
-    with pytest.raises(UserError, match=r'x\.png: int64; expected uint8'):
+    with pytest.raises(UserError, match='int64'):
         write_png(tmp_path / 'x.png', np.zeros((2, 2), np.int64))
     assert [p.name for p in tmp_path.rglob('*.*')] == ['x.png']
 

@@ -40,7 +40,7 @@ ENCODERS = {
 }
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     encoder=st.sampled_from(sorted(ENCODERS)),
     height=st.integers(1, 20),
@@ -67,14 +67,8 @@ def test_ids_of_few_bits_are_not_stretched(tmp_path, kind, bits):
     label[0, 0] = 2**bits - 1
     result = read(tmp_path, few_bits(label, bits, kind))
     np.testing.assert_array_equal(result, label)
-
-
-def test_a_single_bit_is_an_id(tmp_path):
-    mask = np.random.default_rng(0).random((5, 6)) > 0.5
-    for kind in ('PNG', 'BMP', 'TIFF'):
-        np.testing.assert_array_equal(
-            read(tmp_path, by_pillow(mask, kind)), mask
-        )
+    mask = label > 0
+    np.testing.assert_array_equal(read(tmp_path, by_pillow(mask, kind)), mask)
 
 
 GREY = np.random.default_rng(0).integers(0, 2, (8, 8), np.uint8)
@@ -92,14 +86,9 @@ COLOUR = np.random.default_rng(0).integers(0, 256, (8, 8, 3), np.uint8)
         ),
         (by_pillow(Image.fromarray(COLOUR), 'GIF'), 'GIF in colours'),
         (by_pillow(GREY > 0, 'PPM'), 'PBM'),
-        (
-            by_pillow(GREY, 'TIFF', tiffinfo={262: 0}),
-            'zero is white',
-        ),
-        (tiff(GREY[..., None].astype(np.float32)), 'float32; expected whole'),
-        (tiff(GREY[..., None] * -1.5), 'float64; expected whole'),
+        (by_pillow(GREY, 'TIFF', tiffinfo={262: 0}), 'zero is white'),
+        (tiff(GREY[..., None].astype(np.float32)), 'float32'),
         (tiff(GREY[..., None].astype(np.int16) - 1), 'ids from -1 to 0'),
-        (tiff(GREY[..., None].astype(np.int8) - 1), 'ids from -1 to 0'),
         (png16(GREY[..., None] * np.uint16(256)), 'ids from 0 to 256'),
         (by_pillow(COLOUR, 'PNG'), r'shape \(8, 8, 3\)'),
         (png16(COLOUR.astype(np.uint16)), r'shape \(8, 8, 3\)'),

@@ -62,29 +62,32 @@ def at(step):
     return nullcontext()
 
 
-@pytest.mark.parametrize(('learnt', 'steps'), RIGHT)
-def test_steps_that_treat_image_and_labels_alike(tmp_path, learnt, steps):
-    write_data(tmp_path)
-    leaf = build(tmp_path, steps)
-    assert not list(looks.wrong_sizes(leaf, learnt, at))
-    assert not list(looks.dropped_labels(leaf, at))
-
-
-@pytest.mark.parametrize(('learnt', 'steps', 'place'), WRONG)
-def test_the_step_that_parts_them_is_found(tmp_path, learnt, steps, place):
-    write_data(tmp_path)
-    leaf = build(tmp_path, steps)
-    step, text = next(looks.wrong_sizes(leaf, learnt, at))
-    assert step is leaf.pipeline.transforms[place]
-    assert 'images/val/0.png' in text
-
-
-def test_label_maps_that_are_dropped(tmp_path):
-    write_data(tmp_path)
-    leaf = build(tmp_path, [LOAD, ALL, STOCK_PACK])
-    assert list(looks.dropped_labels(leaf, at)) == [
-        leaf.pipeline.transforms[2]
+def faults(folder, learnt, steps, sure=True):
+    """Places of steps with faults, the first pipeline's step being 0."""
+    leaf = build(folder, steps)
+    return [
+        leaf.pipeline.transforms.index(step)
+        for step, _, certain in looks.step_faults(leaf, learnt, at)
+        if certain == sure
     ]
+
+
+def test_steps_that_part_image_and_labels_are_found(tmp_path):
+    write_data(tmp_path, images=1)
+    for learnt, steps in RIGHT:
+        assert not faults(tmp_path, learnt, steps)
+        assert not faults(tmp_path, learnt, steps, sure=False)
+    for learnt, steps, place in WRONG:
+        assert place in faults(tmp_path, learnt, steps)
+
+
+def test_steps_that_are_likely_wrong(tmp_path):
+    """A packer that drops annotators, another image at each time."""
+    write_data(tmp_path)
+    distort = dict(type='PhotoMetricDistortion')
+    assert faults(tmp_path, True, [LOAD, ALL, STOCK_PACK], False) == [2]
+    assert faults(tmp_path, False, [LOAD, ALL, distort, PACK], False) == [2]
+    assert not faults(tmp_path, True, [LOAD, ALL, distort, PACK], False)
 
 
 def test_a_step_that_acts_by_chance_acts_for_certain(tmp_path):
@@ -92,16 +95,8 @@ def test_a_step_that_acts_by_chance_acts_for_certain(tmp_path):
     flip = dict(type='RandomFlip', prob=0.01)
     leaf = build(tmp_path, [flip, LOAD, ONE, PACK])
     with pytest.raises(KeyError, match='img'):
-        list(looks.wrong_sizes(leaf, True, at))
+        list(looks.step_faults(leaf, True, at))
     assert leaf.pipeline.transforms[0].prob == 0.01
-
-
-def test_a_step_that_makes_another_image_each_time(tmp_path):
-    write_data(tmp_path)
-    steps = [LOAD, ALL, dict(type='PhotoMetricDistortion'), PACK]
-    leaf = build(tmp_path, steps)
-    assert list(looks.random_steps(leaf, at)) == [leaf.pipeline.transforms[2]]
-    assert not list(looks.random_steps(build(tmp_path, [LOAD, ALL, PACK]), at))
 
 
 def test_joined_data_sets(tmp_path):

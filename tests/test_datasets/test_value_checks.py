@@ -6,7 +6,6 @@ from mmcar.datasets.value_checks import (
     find_bad_values,
     find_odd_values,
     measure,
-    summarise,
 )
 
 
@@ -16,7 +15,7 @@ def picture(dtype='uint16', low=0, high=4000, path='x', size=(9, 9)):
     return measure(path, values.astype(dtype))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(share=st.floats(0.01, 0.99), dtype=st.sampled_from(('u1', 'i2', 'f4')))
 def test_saturation_is_the_share_of_the_largest_value(share, dtype):
     image = np.arange(100).astype(dtype)
@@ -51,16 +50,7 @@ def test_types_and_ranges_that_differ():
     ]
     problems = dict(find_odd_values(usual + odd))
     assert set(problems) == {'type', 'narrow'}
-    assert '7 of 8 images have uint16' in problems['type']
     dark = [picture('uint8', high=h, path=str(h)) for h in (255, 250, 9)]
     assert find_odd_values(dark) == []
     grey = picture('uint8', high=255, size=(9, 9, 3))
     assert find_odd_values([*dark, grey]) == []
-
-
-def test_summary_says_what_deep_images_need():
-    assert summarise([]) == 'no readable images'
-    eight = summarise([picture('uint8', high=255)])
-    assert '1 of 1 x uint8; values from' in eight
-    assert 'WindowIntensity' not in eight
-    assert 'WindowIntensity' in summarise([picture()])

@@ -23,15 +23,14 @@ from mmseg.registry import DATASETS
 from mmcar.cli import add_console_arguments, read_config, run_tool
 from mmcar.datasets.black_box_cache import MISSING
 from mmcar.datasets.checking import check_samples, check_splits, list_records
+from mmcar.datasets.image_files import clipped_by
 from mmcar.datasets.listing import Problem
-from mmcar.datasets.value_checks import (
-    find_clipped,
-    find_odd_values,
-    summarise,
-)
+from mmcar.datasets.value_checks import find_odd_values, summarise
 from mmcar.engine.black_box_cache import plan_caches
 from mmcar.utils.errors import UserError
 from mmcar.utils.progress import track
+
+STOCK_LOADER = 'LoadImageFromFile'
 
 
 def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
@@ -74,8 +73,9 @@ def check_split(
             labels += report.num_labels
             empty += report.num_empty
             values += [report.values] if report.values else []
-            if report.values and 'LoadImageFromFile' in loaders:
-                problems += find_clipped(report.values)
+            if report.values and STOCK_LOADER in loaders:
+                fault = clipped_by(STOCK_LOADER, report.values.dtype)
+                problems += [(report.values.path, fault)] if fault else []
         records += found
     problems += find_odd_values(values)
     print(

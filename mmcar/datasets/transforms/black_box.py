@@ -1,7 +1,7 @@
 """Transforms that bring a black box's predictions along with an image."""
 
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 import mmcv
 import numpy as np
@@ -13,6 +13,7 @@ from ...utils.checks import one_of
 from ...utils.errors import MissingFileError, UserError
 from ...utils.files import inside
 from ..black_box_cache import FORMS, cache_file, read_cached, read_settings
+from ..image_files import naming
 
 ARRAYS = 'arrays'
 
@@ -55,14 +56,10 @@ class LoadBlackBoxProbs(BaseTransform):
         scale: tuple[int, int] | None = None,
     ) -> None:
         one_of((ARRAYS, *FORMS), form=form)
-        if form == ARRAYS and num_classes is None:
+        if (num_classes if form == ARRAYS else scale) is None:
             raise UserError(
-                "LoadBlackBoxProbs(form='arrays') needs num_classes."
-            )
-        if form != ARRAYS and scale is None:
-            raise UserError(
-                f'LoadBlackBoxProbs(form={form!r}) needs scale=(width, '
-                'height), the size at which predictions are kept.'
+                f"LoadBlackBoxProbs(form={form!r}): 'arrays' need "
+                'num_classes, the forms of a cache scale=(width, height)'
             )
         self.root = root
         self.num_classes = num_classes
@@ -128,28 +125,24 @@ class LoadBlackBoxProbs(BaseTransform):
                 f'{path}: no cached prediction for {results["img_path"]}; '
                 f'expected an array ({self.num_classes}, height, width)'
             )
-        probs = np.load(path, allow_pickle=False)
+        with naming(str(path), 'array of NumPy'):
+            values = np.lib.format.open_memmap(path, mode='r')
         expected = (self.num_classes, *results['ori_shape'][:2])
-        if probs.shape != expected:
+        if values.shape != expected:
             raise UserError(
-                f'{path}: cached prediction of shape {probs.shape}; '
+                f'{path}: cached prediction of shape {values.shape}; '
                 f'expected {expected}, the size of {results["img_path"]}'
             )
-        return _as_probs(probs, path)
-
-
-def _as_probs(values: np.ndarray, path: Path) -> np.ndarray:
-    """Float32 probabilities (K, H, W), or an error that names the file."""
-    if values.dtype == np.uint8:
-        values = values / np.float32(255)
-    probs = values.astype(np.float32)
-    total = probs.sum(0, keepdims=True)
-    if not (np.isfinite(total).all() and probs.min() >= 0 and total.min()):
-        raise UserError(
-            f'{path}: expected probabilities, found values from '
-            f'{probs.min()} to {probs.max()}'
-        )
-    return probs
+        steps = 255 if values.dtype == np.uint8 else 1
+        probs = values.astype(np.float32) / np.float32(steps)
+        # As far from one as 256 rounded classes may be.
+        sound = np.abs(probs.sum(0) - 1).max() <= 0.5
+        if not sound or probs.min() < 0:
+            raise UserError(
+                f'{path}: expected probabilities that add up to one, found '
+                f'values from {probs.min()} to {probs.max()}'
+            )
+        return probs
 
 
 @TRANSFORMS.register_module()

@@ -9,21 +9,12 @@ from mmseg.datasets.transforms import PackSegInputs
 from mmseg.registry import TRANSFORMS
 
 from ...utils.errors import UserError
+from ..image_files import DEEP_STEPS
 from .intensity import RAW_DTYPE
 
 META_KEYS = (
-    'img_path',
-    'seg_map_path',
-    'ori_shape',
-    'img_shape',
-    'pad_shape',
-    'scale_factor',
-    'flip',
-    'flip_direction',
-    'reduce_zero_label',
-    'class_flips',
-    'sample_key',
-    'black_box_cache',
+    *PackSegInputs().meta_keys,
+    *('class_flips', 'sample_key', 'black_box_cache'),
 )
 
 
@@ -91,11 +82,9 @@ class PackStochasticInputs(PackSegInputs):
         if raw is not None and not self.raw_range:
             raise UserError(
                 f'{results.get("img_path", "image")}: values of type {raw} '
-                'reach the model as they are, where it expects 0 to 255; put '
-                'WindowIntensity (a fixed window, e.g. of CT) or '
-                'NormalizePercentiles (by each image) behind '
-                'LoadCheckedImage, or set PackStochasticInputs(raw_range='
-                "True) and the data preprocessor's mean and std to match"
+                'reach the model as they are, where it expects 0 to 255; '
+                f'{DEEP_STEPS}, or set PackStochasticInputs(raw_range=True) '
+                "and the data preprocessor's mean and std to match"
             )
 
     @staticmethod

@@ -9,13 +9,6 @@ from mmseg.registry import TRANSFORMS
 from ...utils.errors import UserError
 
 
-def _label_keys(results: dict) -> list[str]:
-    """All annotators' maps if they were kept, else the drawn one."""
-    fields = results.get('seg_fields', [])
-    kept = [key for key in fields if key.startswith('gt_seg_map_')]
-    return kept or [key for key in fields if key == 'gt_seg_map']
-
-
 @TRANSFORMS.register_module()
 class CenterCropAll(BaseTransform):
     """Crop the centre; unlike mmcv's ``CenterCrop``, of every label map.
@@ -35,29 +28,22 @@ class CenterCropAll(BaseTransform):
     def transform(self, results: dict) -> dict:
         """Crop image, label maps and cached predictions alike."""
         size = results['img'].shape[:2]
-        if any(s < c for s, c in zip(size, self.crop_size, strict=True)):
+        if np.less(size, self.crop_size).any():
             raise UserError(
                 f'{results.get("img_path", "image")}: {size} pixels, smaller '
                 f'than the crop {self.crop_size}; pad it first or crop less'
             )
-        window = tuple(
-            slice(start, start + crop)
-            for start, crop in zip(
-                self._corner(results, size), self.crop_size, strict=True
-            )
-        )
+        (top, left), (height, width) = self._corner(results), self.crop_size
+        window = np.s_[top : top + height, left : left + width]
         for key in ['img', *results.get('seg_fields', [])]:
             results[key] = np.ascontiguousarray(results[key][window])
         # Predictions are resized to ``ori_shape``: the crop is the image now.
         results['img_shape'] = results['ori_shape'] = self.crop_size
         return results
 
-    def _corner(self, results: dict, size: tuple[int, int]) -> list[int]:
+    def _corner(self, results: dict) -> np.ndarray:
         """First row and first column of the crop."""
-        return [
-            (length - crop) // 2
-            for length, crop in zip(size, self.crop_size, strict=True)
-        ]
+        return np.subtract(results['img'].shape[:2], self.crop_size) // 2
 
 
 @TRANSFORMS.register_module()
@@ -88,19 +74,22 @@ class LesionCenteredCrop(CenterCropAll):
         self.background = background
         self.ignore_index = ignore_index
 
-    def _corner(self, results: dict, size: tuple[int, int]) -> list[int]:
-        lesion = np.zeros(size, bool)
-        for key in _label_keys(results):
-            label = results[key]
-            lesion |= (label != self.background) & (label != self.ignore_index)
-        if not lesion.any():
-            return super()._corner(results, size)
-        corner = []
-        for axis, crop in enumerate(self.crop_size):
-            inside = np.flatnonzero(lesion.any(1 - axis))
-            start = (inside[0] + inside[-1] + 1 - crop) // 2
-            corner.append(int(np.clip(start, 0, size[axis] - crop)))
-        return corner
+    def _corner(self, results: dict) -> np.ndarray:
+        fields = [
+            key
+            for key in results.get('seg_fields', [])
+            if key.startswith('gt_seg_map')
+        ]
+        # All annotators' maps if they were kept, else the drawn one.
+        kept = [key for key in fields if key != 'gt_seg_map'] or fields
+        other = self.background, self.ignore_index
+        marked = [np.argwhere(~np.isin(results[key], other)) for key in kept]
+        if not any(map(len, marked)):
+            return super()._corner(results)
+        places = np.concatenate(marked)  # (N, 2)
+        start = (places.min(0) + places.max(0) + 1 - self.crop_size) // 2
+        room = np.subtract(results['img'].shape[:2], self.crop_size)
+        return start.clip(0, room)
 
 
 @TRANSFORMS.register_module()

@@ -102,11 +102,9 @@ class NormalizePercentiles(BaseTransform):
     def transform(self, results: dict) -> dict:
         """Map the image (H, W) or (H, W, C) to float32."""
         image = claim_raw_values(results, type(self).__name__)
-        if image.ndim == 2:
-            results['img'] = self._map(image)
-        else:
-            channels = np.moveaxis(image, -1, 0)
-            results['img'] = np.stack([self._map(c) for c in channels], -1)
+        channels = np.moveaxis(np.atleast_3d(image), -1, 0)
+        mapped = np.stack([self._map(c) for c in channels], -1)
+        results['img'] = mapped.reshape(image.shape)
         return results
 
     def _map(self, channel: np.ndarray) -> np.ndarray:

@@ -53,14 +53,22 @@ def test_cached_probabilities_are_found_by_the_whole_key(tmp_path):
 
 def test_wrong_caches_are_named(tmp_path):
     load = LoadBlackBoxProbs(str(tmp_path), num_classes=5)
+    path = tmp_path / 'train/x.npy'
+    path.parent.mkdir()
     with pytest.raises(FileNotFoundError, match=r'train/x\.npy'):
         load(results_for(tmp_path))
-    (tmp_path / 'train').mkdir()
-    np.save(tmp_path / 'train/x.npy', np.ones((3, 4, 6)))
-    with pytest.raises(ValueError, match=r'expected \(5, 4, 6\)'):
-        load(results_for(tmp_path))
-    np.save(tmp_path / 'train/x.npy', -np.ones((5, 4, 6)))
-    with pytest.raises(ValueError, match='expected probabilities'):
+    for wrong in (
+        np.ones((3, 4, 6)),
+        -np.ones((5, 4, 6)),
+        np.full((5, 4, 6), 0.9),
+        np.full((5, 4, 6), np.nan),
+        np.zeros((5, 4, 6), np.uint8),
+    ):
+        np.save(path, wrong)
+        with pytest.raises(UserError, match=r'x\.npy: .*expected'):
+            load(results_for(tmp_path))
+    path.write_bytes(path.read_bytes()[:99])
+    with pytest.raises(UserError, match=r'x\.npy: not a readable'):
         load(results_for(tmp_path))
 
 
@@ -104,7 +112,7 @@ def test_wrong_cache_folders_are_named(tmp_path):
         load(results_for(tmp_path))
     make_cache(tmp_path, probs, 'probs')
     (tmp_path / 'train/x.npz').write_bytes(b'PK half a file')
-    with pytest.raises(UserError, match=r'x\.npz is not readable'):
+    with pytest.raises(UserError, match=r'x\.npz: not a readable'):
         load(results_for(tmp_path))
     (tmp_path / 'train/x.npz').unlink()
     with pytest.raises(FileNotFoundError, match=r'x\.npz is missing: run'):
@@ -116,15 +124,10 @@ def test_wrong_cache_folders_are_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ('options', 'message'),
-    [
-        (dict(form='npz'), 'form'),
-        (dict(), 'needs num_classes'),
-        (dict(form='top4'), 'needs scale'),
-    ],
+    'options', [dict(form='npz'), dict(), dict(form='top4')]
 )
-def test_wrong_options_are_named(options, message):
-    with pytest.raises(UserError, match=message):
+def test_wrong_options_are_named(options):
+    with pytest.raises(UserError, match='form'):
         LoadBlackBoxProbs('root', **options)
 
 

@@ -3,7 +3,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mmengine.registry import init_default_scope
 from mmseg.registry import TRANSFORMS
 
 from mmcar.datasets.transforms import NormalizePercentiles, WindowIntensity
@@ -41,7 +40,7 @@ def test_percentiles_by_hand_and_by_channel():
     np.testing.assert_array_equal(grey, result[..., 0])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     dtype=st.sampled_from(('u1', 'u2', 'i2', 'i4', 'f4', 'f8')),
     spread=st.integers(0, 100),
@@ -114,15 +113,6 @@ def test_raw_values_do_not_reach_the_model_unasked(tmp_path, data, dtype):
         assert 200 < packed['inputs'].max() <= 255
 
 
-def test_integers_of_other_loaders_are_caught_too():
-    init_default_scope('mmseg')
-    pack = TRANSFORMS.build(PACK)
-    with pytest.raises(UserError, match=r'image: values of type uint16'):
-        pack({'img': RAMP})
-    mapped = WindowIntensity(0, 60000)({'img': RAMP})
-    assert pack(mapped)['inputs'].dtype == torch.float32
-
-
 def test_values_that_were_clipped_before_are_noticed(tmp_path):
     distort = {'type': 'PhotoMetricDistortion'}
     window = {'type': 'WindowIntensity', 'low': 0, 'high': 60000}
@@ -141,8 +131,3 @@ def test_8_bit_images_stay_as_they_are(tmp_path):
     assert packed['inputs'].dtype == torch.uint8
     expected = image[..., ::-1].transpose(2, 0, 1)
     np.testing.assert_array_equal(packed['inputs'].numpy(), expected)
-
-
-def test_colour_types_are_checked():
-    with pytest.raises(UserError, match=r"color_type='gray'.*grayscale"):
-        TRANSFORMS.build({'type': 'LoadCheckedImage', 'color_type': 'gray'})
