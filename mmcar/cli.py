@@ -20,10 +20,11 @@ from mmengine.runner import Runner
 from mmengine.utils import import_modules_from_strings
 
 from .apis import training
+from .compat.configs import find_config
 from .compat.console import quiet
 from .config_check import ConfigError
 from .engine import unwrap_model
-from .models.weights import load_weights
+from .models import weights
 from .utils.errors import UserError, sentence_of, words_of
 
 LAUNCHERS = ('none', 'pytorch', 'slurm', 'mpi')
@@ -50,6 +51,11 @@ def run_tool(main: Callable[[], None]) -> None:
     try:
         with console:
             main()
+    except KeyboardInterrupt as stop:
+        if debug or '--debug' in sys.argv:
+            raise
+        print(f'\n{tool}: interrupted. {stop}'.rstrip(), file=sys.stderr)
+        sys.exit(130)
     except Exception as error:
         if debug or '--debug' in sys.argv:
             raise
@@ -196,7 +202,7 @@ def read_config(path: str, options: dict | None = None) -> Config:
     if '::' not in path and not Path(path).is_file():
         raise UserError(f'There is no config file {path}.')
     try:
-        cfg = Config.fromfile(path, import_custom_modules=False)
+        cfg = Config.fromfile(find_config(path), import_custom_modules=False)
     except Exception as error:  # a config is code: it can raise anything
         raise UserError(
             f'{path} cannot be read as a config: {describe(error)}'
@@ -282,7 +288,7 @@ def enable_amp(cfg: Config) -> None:
 
 
 def load_checkpoint(runner: Runner, checkpoint: str | None) -> None:
-    """Load a checkpoint the runner's way; refuse that of another model.
+    """Load a checkpoint into a runner's model; refuse that of another.
 
     Args:
         runner: Its model gets the weights.
@@ -292,10 +298,10 @@ def load_checkpoint(runner: Runner, checkpoint: str | None) -> None:
         if any(p.requires_grad for p in runner.model.parameters()):
             raise UserError('This model has weights: name a checkpoint.')
         return
-    loaded = runner.load_checkpoint(checkpoint)
-    load_weights(
+    # Not by the runner: hooks of a training may ask for what is not there yet.
+    weights.load_checkpoint(
         unwrap_model(runner.model),
-        loaded.get('state_dict', loaded),
+        checkpoint,
         source=f'Checkpoint {checkpoint}',
         advice='Give the config that it was trained with.',
     )

@@ -121,7 +121,7 @@ def check_config(path: str) -> None:
                 PARAM_SCHEDULERS.build(
                     scheduler, default_args=dict(optimizer=optims[name])
                 )
-                assert scheduler.get('begin', 0) < schedule.last_iter(name)
+                assert scheduler.get('begin', 0) < schedule.span(name)[1]
         for phase in schedule.phases:
             log = model.train_step(
                 tiny_batch(model, flips),

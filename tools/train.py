@@ -47,7 +47,14 @@ def main() -> None:
         if args.dry_run:
             print(dry_run(cfg, args.strict))
             return
-        train(build_runner(cfg, args.check, args.strict))
+        runner = build_runner(cfg, args.check, args.strict)
+        try:
+            train(runner)
+        except KeyboardInterrupt as stop:
+            raise KeyboardInterrupt(
+                'The same command with --resume goes on from the newest '
+                f'checkpoint in {cfg.work_dir}.'
+            ) from stop
 
 
 if __name__ == '__main__':

@@ -33,6 +33,10 @@ REASON = re.compile(
     r'(?:WeightsUnpickler error:|Trying to load)\s+'
     r'(?!Unsupported operand)(.+?)(?:\. |\.?\n|$)'
 )
+SAFE = {  # variables that torch obeys
+    'TORCH_FORCE_WEIGHTS_ONLY_LOAD': '1',
+    'TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD': '0',
+}
 DATE = re.compile(r'(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])')
 
 
@@ -77,19 +81,14 @@ def _plain_data_only() -> Iterator[None]:
 
     The forks, and loaders that others register, may ask for the unsafe one.
     """
-    changes = {
-        'TORCH_FORCE_WEIGHTS_ONLY_LOAD': '1',
-        'TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD': '0',
-    }
-    before = {name: os.environ.get(name) for name in changes}
-    os.environ.update(changes)
+    before = {name: os.environ.get(name) for name in SAFE}
+    os.environ.update(SAFE)
     try:
         yield
     finally:
         for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
+            os.environ.pop(name)
+            if value is not None:
                 os.environ[name] = value
 
 
@@ -171,46 +170,23 @@ def load_url(
         name = f'{hashlib.sha256(url.encode()).hexdigest()[:16]}_{name}'
     path = os.path.join(model_dir, name)
     fresh = not os.path.exists(path)
-    if fresh:
-        os.makedirs(model_dir, exist_ok=True)
-        try:
-            torch.hub.download_url_to_file(url, path, expected, progress)
-        except RuntimeError as error:
-            raise UserError(
-                f'Checkpoint {url} is refused: what was downloaded is not '
-                f'what was published under that name ({error}).'
-            ) from error
-    elif expected and not _sha256(path).startswith(expected):
-        raise UserError(
-            f'Checkpoint {url} is refused: {path}, kept of it, is not what '
-            'was published under that name. Remove that file.'
-        )
     try:
-        _check_archive(path)
-        return torch.hub.load_state_dict_from_url(
-            url,
-            model_dir,
-            map_location,
-            progress,
-            file_name=name,
-            weights_only=True,
-        )
+        if fresh:
+            os.makedirs(model_dir, exist_ok=True)
+            torch.hub.download_url_to_file(url, path, None, progress)
+        with open(path, 'rb') as file:
+            found = hashlib.file_digest(file, 'sha256').hexdigest()
+        if not found.startswith(expected or ''):
+            raise UserError(
+                f'Checkpoint {url} is refused: {path}, kept of it, is not '
+                'what was published under that name. Remove that file.'
+            )
+        return load_from_local(path, map_location)
     except Exception:
         if fresh:  # nobody is served by keeping it, e.g. a page of a proxy
-            os.remove(path)
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(path)
         raise
-
-
-def _sha256(path: str) -> str:
-    with open(path, 'rb') as file:
-        return hashlib.file_digest(file, 'sha256').hexdigest()
-
-
-def _check_archive(path: str) -> None:
-    """Refuse what torch would read although checksums tell of damage."""
-    problem = archive_damage(path) if zipfile.is_zipfile(path) else None
-    if problem is not None:
-        raise UserError(f'Checkpoint {path} is damaged: {problem}.')
 
 
 def load_from_local(filename: str, map_location: Any = None) -> Any:
@@ -223,7 +199,10 @@ def load_from_local(filename: str, map_location: Any = None) -> Any:
     import torch
 
     path = os.path.expanduser(filename)
-    _check_archive(path)
+    # Torch would read what checksums say is damaged.
+    problem = archive_damage(path) if zipfile.is_zipfile(path) else None
+    if problem is not None:
+        raise UserError(f'Checkpoint {path} is damaged: {problem}.')
     return torch.load(path, map_location, weights_only=True)
 
 
@@ -236,16 +215,16 @@ def without_code(checkpoint: Any, filename: str) -> Any:
     """
     if not isinstance(checkpoint, dict):
         return checkpoint
-    meta, hub = checkpoint.get('meta'), checkpoint.get('message_hub')
-    if isinstance(meta, dict):
+    hub = checkpoint.get('message_hub')
+    info = hub.get('runtime_info') if isinstance(hub, dict) else None
+    # Inferencers take their config from here.
+    for texts in (checkpoint.get('meta'), info):
+        if not isinstance(texts, dict):
+            continue
         # A relic of MMSeg 0.x: Runner.resume runs it to compare numbers of
         # GPUs.
-        meta.pop('config', None)
-    info = hub.get('runtime_info') if isinstance(hub, dict) else None
-    for texts in (meta, info):  # inferencers take their config from here
-        if not isinstance(texts, dict) or 'cfg' not in texts:
-            continue
-        if not is_plain_config(texts['cfg']):
+        texts.pop('config', None)
+        if not is_plain_config(texts.get('cfg', '')):
             del texts['cfg']
             warnings.warn(
                 f'Checkpoint {filename}: its config holds more than plain '

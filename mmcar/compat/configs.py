@@ -7,7 +7,7 @@ import functools
 import importlib.metadata
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..utils.errors import MissingFileError, UserError
 from ..utils.files import inside
@@ -41,14 +41,20 @@ def config_folder() -> Path:
 
 
 def find_config(name: str) -> str:
-    """The file of a config ``mmcar::folder/name.py``.
+    """The file of a config.
 
     Args:
-        name: With the prefix.
+        name: Its path, ``'mmcar::<folder>/<name>.py'`` or ``'mmseg::...'``.
 
     Raises:
-        MissingFileError: There is no such config.
+        MissingFileError: There is no such config of ours.
     """
+    from mmengine.config import Config
+
+    return Config._get_cfg_path(name, '')[0] if '::' in name else name
+
+
+def _find_own_config(name: str) -> str:
     folder = config_folder()
     path = inside(folder, name.removeprefix(PREFIX))
     if not path.is_file():
@@ -83,7 +89,7 @@ def read_config(
         if isinstance(config, Config):
             cfg = copy.deepcopy(config)
         else:
-            cfg = Config.fromfile(str(config))
+            cfg = Config.fromfile(find_config(str(config)))
     except FileNotFoundError as error:
         raise MissingFileError(
             f'There is no config {name}: expected the path of a config file, '
@@ -117,34 +123,26 @@ def find_stock_configs() -> None:
 
 
 def find_own_configs() -> None:
-    """Let MMEngine find ``mmcar::`` configs, and take ``::`` at the top.
+    """Let MMEngine find ``mmcar::`` in ``_base_``.
 
-    MMEngine has a fixed list of packages, looks only where packages are
-    installed (and not where an editable install points to), and reads
-    ``package::`` in ``_base_`` alone. Ours are read as by their path: what
-    they name is registered with MMSegmentation, not in a scope of its own.
+    It has a fixed list of packages, and looks only where packages are
+    installed (not where an editable install points to). Ours are read as by
+    their path: what they name is registered with MMSegmentation, not in a
+    scope of its own.
     """
     from mmengine.config import Config
-    from mmengine.config.utils import MODULE2PACKAGE
 
-    if 'mmcar' in MODULE2PACKAGE:
+    stock_path = Config._get_cfg_path
+    if hasattr(stock_path, '__wrapped__'):
         return
-    MODULE2PACKAGE['mmcar'] = 'mmcar'
-    stock_path, from_file = Config._get_cfg_path, Config.fromfile
 
+    @functools.wraps(stock_path)
     def get_path(cfg_path: str, filename: str) -> tuple[str, str | None]:
         if cfg_path.startswith(PREFIX):
-            return find_config(cfg_path), None
+            return _find_own_config(cfg_path), None
         return stock_path(cfg_path, filename)
 
-    @functools.wraps(from_file)
-    def read(filename: str | Path, *args: Any, **kwargs: Any) -> Config:
-        if '::' in str(filename):
-            filename = get_path(str(filename), '')[0]
-        return from_file(filename, *args, **kwargs)
-
     Config._get_cfg_path = staticmethod(get_path)
-    Config.fromfile = staticmethod(read)
 
 
 def is_plain_config(text: object) -> bool:

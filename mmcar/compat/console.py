@@ -31,6 +31,7 @@ STACK_RECORDS = (
     'Failed to search registry with scope',
     'Failed to import `None.registry`',
 )
+LONGEST = 600  # characters of a warning
 _calm = False
 
 
@@ -90,5 +91,7 @@ class CalmHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record; stderr is looked up now, a bar may stand there."""
-        kind = record.levelname.lower()
-        print(f'{kind}: {record.getMessage()}', file=sys.stderr, flush=True)
+        kind, text = record.levelname.lower(), record.getMessage()
+        if len(text) > LONGEST:  # MMEngine lists every key that is left over
+            text = f'{text[:LONGEST]} ... (the log file has all of it)'
+        print(f'{kind}: {text}', file=sys.stderr, flush=True)

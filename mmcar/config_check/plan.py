@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 from mmengine.hooks import CheckpointHook
-from mmengine.runner import Runner
+from mmengine.runner import EpochBasedTrainLoop, Runner
 
 from ..engine import unwrap_model
 from ..utils.checks import at_least
@@ -74,8 +74,8 @@ class Plan:
 def number_of_validations(runner: Runner) -> int:
     """How often a training validates."""
     loop = runner.train_loop
-    end = getattr(loop, '_max_epochs', None)
-    end = loop.max_iters if hasattr(loop, 'schedule') or end is None else end
+    by_epoch = isinstance(loop, EpochBasedTrainLoop)
+    end = loop.max_epochs if by_epoch else loop.max_iters
     begin, interval = loop.val_begin, loop.val_interval
     at_least(1, **{'train_cfg.val_interval': interval})
     due = {*range(interval, end + 1, interval), end}

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from mmengine.config import Config
-from mmengine.dist import get_rank
 from mmengine.registry import DefaultScope
 from mmseg.registry import DATASETS, TRANSFORMS
 
@@ -25,13 +24,12 @@ from ..datasets.black_box_cache import (
 from ..models.black_boxes.mmseg_model import identify
 from ..structures import sample_key
 from ..utils.errors import UserError
-from ..utils.files import claim_folder
+from ..utils.files import InUseError, claim_folder
 from .black_box_jobs import predict_all
 
 LOADER = 'LoadBlackBoxProbs'
 SPLITS = ('train_dataloader', 'val_dataloader', 'test_dataloader')
 IDENTITY = ('model', 'weights', 'form', 'scale')
-RANKS = dict(pytorch='RANK', slurm='SLURM_PROCID', mpi='OMPI_COMM_WORLD_RANK')
 LOOK_AGAIN = 5.0  # seconds
 
 
@@ -58,10 +56,6 @@ class CachePlan:
         found = ((t, cache_fault(t, p)) for t, p in self.images.items())
         return {target: fault for target, fault in found if fault}
 
-    def missing(self) -> dict[Path, str]:
-        """Images without a fit prediction, by the file it belongs into."""
-        return {target: self.images[target] for target in self.faults()}
-
 
 def prepare_caches(cfg: Config, jobs: int | None = None) -> None:
     """Make what is missing of the caches that a config's pipelines read.
@@ -74,15 +68,7 @@ def prepare_caches(cfg: Config, jobs: int | None = None) -> None:
         jobs: Processes to predict with; None: one per GPU.
     """
     for plan in plan_caches(cfg):
-        if _rank(cfg.get('launcher')) == 0:
-            make_cache(plan, jobs, cfg.get('custom_imports'))
-        else:
-            wait_for_cache(plan)
-
-
-def _rank(launcher: str | None) -> int:
-    """The rank of this process, which may not have joined the others yet."""
-    return int(os.environ.get(RANKS.get(launcher or 'none', ''), get_rank()))
+        make_cache(plan, jobs, cfg.get('custom_imports'))
 
 
 def plan_caches(cfg: Config) -> list[CachePlan]:
@@ -192,21 +178,33 @@ def _add_images(known: dict[Path, str], images: dict[Path, str]) -> None:
 def make_cache(
     plan: CachePlan, jobs: int | None = None, imports: dict | None = None
 ) -> None:
-    """Predict what is missing, and say what the cache takes and loses."""
-    while plan.missing():
+    """Predict what is missing, and say what the cache takes and loses.
+
+    While another process does so this one waits, and takes over if that ends
+    before it is done.
+    """
+    told = False
+    while plan.faults():
         try:
             lock = claim_folder(plan.folder)
-        except UserError:  # another training makes the same cache
+        except InUseError:
+            if not told:
+                print(f'{plan.folder}: another process fills it.', flush=True)
+            told = True
             time.sleep(LOOK_AGAIN)
             continue
         with lock:
-            _fill(plan, jobs, imports)
+            if faults := plan.faults():
+                _fill(plan, faults, jobs, imports)
+        return  # what is not fit now will not be by another attempt
 
 
-def _fill(plan: CachePlan, jobs: int | None, imports: dict | None) -> None:
-    faults = plan.faults()
-    if not faults:
-        return
+def _fill(
+    plan: CachePlan,
+    faults: dict[Path, str],
+    jobs: int | None,
+    imports: dict | None,
+) -> None:
     unfit = sum(fault != MISSING for fault in faults.values())
     what = f'missing, {unfit} of them cut short or older than their image'
     print(
@@ -227,19 +225,3 @@ def _fill(plan: CachePlan, jobs: int | None, imports: dict | None) -> None:
         f'{report.largest_error:.2g} at most. {len(todo)} written now.',
         flush=True,
     )
-
-
-def wait_for_cache(plan: CachePlan) -> None:
-    """Wait until another process has made a cache."""
-    started = told = time.monotonic()
-    while plan.missing():
-        time.sleep(LOOK_AGAIN)
-        if time.monotonic() - told > 600:
-            told = time.monotonic()
-            print(
-                f'{plan.folder}: waiting for {len(plan.missing())} '
-                f'predictions for {(told - started) / 60:.0f} min. On a disk '
-                'that machines do not share, run tools/cache_black_box.py '
-                'on each of them first.',
-                flush=True,
-            )

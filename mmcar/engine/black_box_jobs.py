@@ -4,7 +4,10 @@ import importlib
 import multiprocessing
 import os
 from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +24,7 @@ from ..utils.files import write_file, write_json
 from ..utils.progress import track
 
 MOST_CLASSES = 256  # ids of 8 bits
+COARSEST = 2 * 10**9  # nanoseconds that some file systems round times to
 
 
 class Loss(NamedTuple):
@@ -62,8 +66,9 @@ class Worker:
         stored = decode(data, self.form, len(probs))
         write_file(target, data)
         seen = os.stat(path).st_mtime_ns
-        if seen > target.stat().st_mtime_ns:
-            os.utime(target, ns=(seen, seen))  # a clock that is ahead
+        if seen > target.stat().st_mtime_ns:  # a clock that is ahead
+            later = seen + COARSEST - seen % COARSEST
+            os.utime(target, ns=(later, later))
         error = np.abs(stored - probs)
         return Loss(float(error.max()), float(error.mean()))
 
@@ -108,12 +113,17 @@ def predict_all(
     del first
     names = (imports or {}).get('imports') or ['mmcar']
     context = multiprocessing.get_context('spawn')
-    numbers = context.Value('i', 0)
-    with context.Pool(
-        jobs, _start, (arguments, gpus, jobs, numbers, list(names))
-    ) as pool:
-        results = pool.imap_unordered(_write, todo.items())
-        return _sum_up(track(results, 'predictions', len(todo)))
+    given = (arguments, gpus, jobs, context.Value('i', 0), list(names))
+    with ProcessPoolExecutor(jobs, context, _start, given) as pool:
+        try:
+            results = pool.map(_write, todo.items())
+            return _sum_up(track(results, 'predictions', len(todo)))
+        except BrokenProcessPool as error:
+            raise UserError(
+                f'{plan.folder}: a process that predicts was killed, often '
+                'for lack of memory. What is predicted is kept: run it again, '
+                'with fewer --jobs.'
+            ) from error
 
 
 _worker: Worker | None = None  # one per process of the pool
@@ -144,7 +154,5 @@ def _write(item: tuple[Path, str]) -> Loss:
 
 
 def _sum_up(results: Iterable[Loss]) -> Loss:
-    losses = list(results)
-    largest = max(loss.largest_error for loss in losses)
-    mean = sum(loss.mean_error for loss in losses) / len(losses)
-    return Loss(largest, mean)
+    largest, mean = zip(*results, strict=True)
+    return Loss(max(largest), fmean(mean))

@@ -1,5 +1,6 @@
 """Data-parallel training of several networks that take turns."""
 
+import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,14 +12,14 @@ from mmengine.dist import (
     broadcast,
     get_world_size,
 )
-from mmengine.model import is_model_wrapper
+from mmengine.logging import print_log
+from mmengine.model import is_model_wrapper, revert_sync_batchnorm
 from mmengine.registry import MODEL_WRAPPERS
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from ..models.segmentors.updating import NetworkLosses, norm_statistics
 from ..sampling.kernels import lay_out_weights
-from .sync_batch_norm import use_sync_batch_norm_of_any_device
 
 
 def unwrap_model(model: nn.Module) -> Any:
@@ -94,8 +95,17 @@ class NetworkwiseDistributedDataParallel(nn.Module):
         self, module: Any, find_unused_parameters: bool = False
     ) -> None:
         super().__init__()
-        self.module = module.to(get_device())
-        use_sync_batch_norm_of_any_device(module)
+        self.module = module = module.to(get_device())
+        if get_device() == 'cpu' and any(
+            isinstance(part, nn.SyncBatchNorm) for part in module.modules()
+        ):
+            print_log(
+                "torch's SyncBatchNorm does not train on CPUs: each process "
+                'normalises its own part of the batch.',
+                'current',
+                logging.WARNING,
+            )
+            revert_sync_batchnorm(module)
         # Frozen parts are in no DDP.
         for tensor in module.state_dict().values():
             broadcast(tensor)

@@ -86,19 +86,10 @@ class SeededDataset(Dataset):
         self.dataset = dataset
         self.seed = seed
 
-    @property
-    def metainfo(self) -> dict:
-        """Metainfo of the dataset."""
-        return getattr(self.dataset, 'metainfo', {})
-
-    def full_init(self) -> None:
-        """Read the dataset's annotations."""
-        if hasattr(self.dataset, 'full_init'):
-            self.dataset.full_init()
-
-    def get_data_info(self, index: int) -> dict:
-        """What the dataset knows of an image without reading it."""
-        return self.dataset.get_data_info(index)
+    def __getattr__(self, name: str) -> Any:
+        if name == 'dataset':  # while it is being unpickled
+            raise AttributeError(name)
+        return getattr(self.dataset, name)
 
     def __len__(self) -> int:
         return len(self.dataset)

@@ -32,10 +32,13 @@ def untouched(model: nn.Module) -> Iterator[None]:
     gradients = [(weight, weight.grad) for weight in model.parameters()]
     modes = [(module, module.training) for module in model.modules()]
     states = random.getstate(), np.random.get_state()
+    # No other GPU: each that is asked gets a context of this process.
+    used = torch.cuda.is_initialized()
+    gpus = [torch.cuda.current_device()] if used else []
     for weight, _ in gradients:
         weight.grad = None
     try:
-        with torch.random.fork_rng(range(torch.cuda.device_count())):
+        with torch.random.fork_rng(gpus):
             yield
     finally:
         random.setstate(states[0])

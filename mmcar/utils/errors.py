@@ -6,7 +6,7 @@ import urllib.error
 
 import torch
 
-NETWORK_ERRORS = (urllib.error.URLError, socket.gaierror, ConnectionError)
+NETWORK_ERRORS = (urllib.error.URLError, socket.gaierror)
 SYSTEM = {
     errno.EACCES: 'permission denied: change the rights of the file or folder',
     errno.EPERM: 'not permitted: change the rights of the file or folder',
@@ -20,6 +20,7 @@ SYSTEM = {
     errno.ENAMETOOLONG: 'the name is too long: shorten it',
 }
 WORKER = 'in DataLoader worker process'
+KILLED = 'DataLoader worker (pid'  # torch's words for one that is gone
 
 
 class UserError(ValueError):
@@ -63,6 +64,12 @@ def sentence_of(error: BaseException) -> str | None:
         return (
             f'the network cannot be reached ({what}): check the connection, '
             'or download the file elsewhere and name its path in the config.'
+        )
+    if isinstance(error, ConnectionError) or KILLED in str(error):
+        return (
+            f'the connection to another process or machine broke ({error}). '
+            'If a process was killed, often for lack of memory, lower '
+            'num_workers or the batch size.'
         )
     if not isinstance(error, OSError) or error.errno not in SYSTEM:
         return None

@@ -1,5 +1,6 @@
 """Files that are whole or absent, and paths that stay where they belong."""
 
+import errno
 import json
 import os
 import zipfile
@@ -15,7 +16,12 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 PART = '.part'
+IN_USE = (errno.EACCES, errno.EAGAIN)  # what a lock of another raises
 FOLDER = 0x10  # in the attributes of a zip archive's entry
+
+
+class InUseError(UserError):
+    """Another process writes there."""
 
 
 def write_file(path: str | Path, data: bytes) -> None:
@@ -46,8 +52,9 @@ def write_files(files: Iterable[tuple[Path, bytes]]) -> None:
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(part, path)
-        except OSError:
+        except OSError as error:
             part.unlink(missing_ok=True)  # room for others on a full disk
+            error.filename = error.filename or str(path)
             raise
     for folder in folders:
         opened = os.open(folder, os.O_RDONLY)
@@ -91,7 +98,8 @@ def claim_folder(folder: str | Path) -> BinaryIO:
         process.
 
     Raises:
-        UserError: Another process has claimed it (not known on Windows).
+        InUseError: Another process has claimed it (not known on Windows).
+        UserError: Its file system keeps no locks.
     """
     path = Path(folder) / '.lock'
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -104,7 +112,13 @@ def claim_folder(folder: str | Path) -> BinaryIO:
         fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         lock.close()
-        raise UserError(
+        if error.errno not in IN_USE:
+            raise UserError(
+                f'{folder} cannot be locked ({error.strerror}): its file '
+                "system does not keep processes out of each other's way. "
+                'Choose a folder of another disk.'
+            ) from error
+        raise InUseError(
             f'{folder} is in use by another process: wait for it, or choose '
             'another folder, e.g. by --work-dir.'
         ) from error

@@ -1,11 +1,13 @@
 """What would fail later fails first, and nothing changes."""
 
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 import torch
 from mmengine.config import Config
 from mmengine.dataset import InfiniteSampler
+from mmengine.runner import IterBasedTrainLoop
 from torch.utils.data import DataLoader
 
 from mmcar.apis.training import build_runner, dry_run, train
@@ -146,9 +148,7 @@ def test_a_config_that_is_only_tested(tmp_path):
     [(1, 4, 8, 2), (1, 3, 8, 3), (100, 3, 8, 0), (5, 3, 8, 2), (1, 20, 8, 1)],
 )
 def test_number_of_validations(begin, interval, end, times):
-    loop = SimpleNamespace(
-        schedule=None, max_iters=end, val_begin=begin, val_interval=interval
-    )
+    loop = IterBasedTrainLoop(Mock(), DataLoader([0]), end, begin, interval)
     assert number_of_validations(SimpleNamespace(train_loop=loop)) == times
 
 

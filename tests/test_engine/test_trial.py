@@ -31,6 +31,13 @@ def test_untouched():
     assert (np.random.get_state()[1] == states[1]).all()
 
 
+def test_no_other_gpu_is_asked(monkeypatch):
+    """Each would get a context of this process, and fail if it is taken."""
+    monkeypatch.setattr(torch.cuda, 'device_count', lambda: 4)
+    with untouched(toy_model()):
+        pass
+
+
 def weights_after(optims) -> list[bool]:
     model = toy_model()
     before = {k: v.clone() for k, v in model.named_parameters()}

@@ -235,7 +235,7 @@ def test_another_black_box_has_another_cache(streets, tmp_path):
     other = write_black_box(tmp_path, root, seed=1)
     (first,) = plan_caches(cfg)
     (second,) = plan_caches(small_card(root, other))
-    assert first.folder != second.folder and len(second.missing()) == 3
+    assert first.folder != second.folder and len(second.faults()) == 3
     (labels,) = plan_caches(small_card(root, stock, 'labels'))
     assert labels.folder not in (first.folder, second.folder)
     wrong = small_card(root, other)

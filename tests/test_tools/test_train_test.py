@@ -11,6 +11,7 @@ import sys
 import pytest
 import torch
 
+from mmcar.apis import training
 from tests.test_compat import MakesFile
 from tests.test_tools.project import ROOT, run, write_config
 from tests.toys import toy_config
@@ -254,6 +255,20 @@ class TestRefusals:
         )
         assert expected in message
         assert not (tmp_path / 'trap').exists()
+
+
+def test_an_interruption_says_how_to_go_on(trained, monkeypatch, capsys):
+    def interrupted(runner):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, 'build_runner', lambda *args: None)
+    monkeypatch.setattr(training, 'train', interrupted)
+    monkeypatch.setattr(sys, 'argv', [str(TRAIN), str(trained[0])])
+    with pytest.raises(SystemExit) as exit_:
+        runpy.run_path(str(TRAIN), run_name='__main__')
+    assert exit_.value.code == 130
+    said = capsys.readouterr().err
+    assert '--resume' in said and 'Traceback' not in said
 
 
 @pytest.mark.parametrize('tool', [TRAIN, TEST])

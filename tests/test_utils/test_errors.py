@@ -47,7 +47,8 @@ def test_a_bug_in_a_worker_keeps_its_traceback():
         (NotADirectoryError(errno.ENOTDIR, 'x', '/a/b'), '/a/b: a folder of'),
         (OSError(errno.ENAMETOOLONG, 'x', '/a'), '/a: the name is too long'),
         (urllib.error.URLError('no name'), 'network cannot be reached'),
-        (ConnectionResetError(), 'network cannot be reached'),
+        (ConnectionResetError('by peer'), 'process or machine'),
+        (RuntimeError('DataLoader worker (pid 9) is killed'), 'num_workers'),
         (torch.cuda.OutOfMemoryError('x'), 'batch_size'),
     ],
 )

@@ -1,7 +1,6 @@
 """Checkpoints that survive a kill at any moment."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,31 +12,34 @@ from mmseg.registry import HOOKS
 from torch import Tensor
 
 from ...utils.errors import MissingFileError, UserError
-from ...utils.files import PART, claim_folder, write_file
+from ...utils.files import PART, InUseError, claim_folder, write_file
 from ..checkpoints import check_resumed, find_resumable_checkpoint
 from ..distributed import mean_gradients, unwrap_model
 
-GRADIENTS = 'accumulated_gradients'  # their key in a checkpoint
+GRADIENTS = 'accumulated_gradients'  # keys in a checkpoint
+REPLACED = 'replaced_checkpoints'
 
 
 @register_backend('whole_files')
 class WholeFileBackend(LocalBackend):
-    """Local files that appear whole or not at all."""
+    """Local files that appear whole or not at all, and go later than told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.replaced: list[str] = []
 
     def put(self, obj: bytes, filepath: str | Path) -> None:
         """Write bytes beside the file, then move them into its place."""
         write_file(filepath, obj)
 
-
-class _RemoveLater(WholeFileBackend):
-    """Notes what to remove instead of removing it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.paths: list[str] = []
-
     def remove(self, filepath: str | Path) -> None:
-        self.paths.append(str(filepath))
+        """Note what `remove_replaced` removes."""
+        self.replaced.append(str(filepath))
+
+    def remove_replaced(self) -> None:
+        """Remove what was noted; it may be gone."""
+        while self.replaced:
+            Path(self.replaced.pop()).unlink(missing_ok=True)
 
 
 @HOOKS.register_module()
@@ -46,14 +48,16 @@ class SafeCheckpointHook(CheckpointHook):
 
     Files are written under another name, flushed to disk and renamed; older
     ones are removed only after that. Resuming (without ``load_from``) takes
-    the newest whole checkpoint. Takes the arguments of its base class, for
-    local files. Two trainings cannot share a work dir.
+    the newest whole checkpoint, whatever ``last_checkpoint`` says. Takes the
+    arguments of its base class, for local files. Two trainings cannot share a
+    work dir.
     """
 
     lock: BinaryIO | None = None
     gradients: dict[str, Tensor] | None = None  # for the next checkpoint
     backend_args: dict | None
     file_backend: Any
+    orphans: Sequence[str] = ()  # what a kill kept from being removed
 
     def before_run(self, runner: Runner) -> None:
         """Choose the checkpoint to resume from, if that is asked."""
@@ -62,10 +66,12 @@ class SafeCheckpointHook(CheckpointHook):
         folder = Path(runner.work_dir)
         if self.out_dir is not None:
             folder = Path(self.out_dir) / folder.name
+        default = 'epoch_{}.pth' if self.by_epoch else 'iter_{}.pth'
+        template = self.filename_tmpl or default
         # One process decides for all: they must not resume apart.
         choice: list[Path | None] = [None]
         if is_main_process():
-            choice = [find_resumable_checkpoint(folder, self._template())]
+            choice = [find_resumable_checkpoint(folder, template)]
         broadcast_object_list(choice)
         if choice[0] is None:
             runner.logger.warning(
@@ -82,11 +88,6 @@ class SafeCheckpointHook(CheckpointHook):
         else:
             runner._load_from = str(choice[0])
 
-    def _template(self) -> str:
-        """How checkpoints of this run are called."""
-        default = 'epoch_{}.pth' if self.by_epoch else 'iter_{}.pth'
-        return self.filename_tmpl or default
-
     def before_train(self, runner: Runner) -> None:
         """Claim the folder; clear what an interrupted write left there."""
         if self.backend_args or self.file_client_args:
@@ -97,8 +98,15 @@ class SafeCheckpointHook(CheckpointHook):
             )
         self.backend_args = dict(backend='whole_files')
         super().before_train(runner)
+        for name in self.orphans:
+            self.file_backend.remove(Path(self.out_dir, name))
         if is_main_process():
-            self.lock = claim_folder(runner.work_dir)
+            try:
+                self.lock = claim_folder(runner.work_dir)
+            except InUseError:
+                raise
+            except UserError as error:  # nobody can be kept out
+                runner.logger.warning(str(error))
             for part in Path(self.out_dir).glob(f'*.pth{PART}'):
                 part.unlink()
 
@@ -109,15 +117,18 @@ class SafeCheckpointHook(CheckpointHook):
             self.lock = None
 
     def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
-        """Keep gradients that wait for more, of accumulated batches."""
+        """Keep waiting gradients, and what is removed after this."""
         if self.gradients:
             checkpoint[GRADIENTS] = self.gradients
+        replaced = self.file_backend.replaced
+        checkpoint[REPLACED] = [Path(path).name for path in replaced]
 
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         """Put waiting gradients back where training goes on."""
         if not runner._resume:
             return
         check_resumed(runner, checkpoint)
+        self.orphans = checkpoint.get(REPLACED, ())
         kept = checkpoint.get(GRADIENTS, {})
         for name, weight in unwrap_model(runner.model).named_parameters():
             if name in kept:
@@ -128,20 +139,10 @@ class SafeCheckpointHook(CheckpointHook):
     ) -> None:
         # Here, where all processes are; one of them saves.
         self.gradients = mean_gradients(unwrap_model(runner.model))
-        with self._removing_later():
-            super()._save_checkpoint_with_step(runner, step, meta)
+        super()._save_checkpoint_with_step(runner, step, meta)
         self.gradients = None
+        self.file_backend.remove_replaced()
 
     def _save_best_checkpoint(self, runner: Runner, metrics: dict) -> None:
-        if self.save_best:
-            with self._removing_later():
-                super()._save_best_checkpoint(runner, metrics)
-
-    @contextmanager
-    def _removing_later(self) -> Iterator[None]:
-        """Remove what the base class removes once the new file is whole."""
-        backend, self.file_backend = self.file_backend, _RemoveLater()
-        yield
-        replaced, self.file_backend = self.file_backend.paths, backend
-        for path in replaced:
-            backend.remove(path)
+        super()._save_best_checkpoint(runner, metrics)
+        self.file_backend.remove_replaced()

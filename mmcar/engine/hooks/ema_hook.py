@@ -47,9 +47,7 @@ class NetworkEMAHook(Hook):
                 f'at most {MOST_MOMENTUM}. It is the share of the new '
                 'weights: 0.001 for what others call a decay of 0.999.'
             )
-        self.network = network
-        self.momentum = momentum
-        self.begin = begin
+        self.network, self.momentum, self.begin = network, momentum, begin
         self.average: dict[str, Tensor] | None = None
         self.stepped = False
 
@@ -111,25 +109,18 @@ class NetworkEMAHook(Hook):
             else:
                 average.copy_(new)
 
-    def before_val_epoch(self, runner: Runner) -> None:
-        """Use the average while validating and testing."""
-        self._swap()
-
-    def after_val_epoch(
+    @torch.no_grad()
+    def before_val_epoch(
         self, runner: Runner, metrics: dict[str, float] | None = None
     ) -> None:
-        """Return to the raw weights."""
-        self._swap()
-
-    before_test_epoch, after_test_epoch = before_val_epoch, after_val_epoch
-
-    @torch.no_grad()
-    def _swap(self) -> None:
+        """Use the average while validating and testing; then return."""
         # Without training, a checkpoint's average is in place already.
         for key, average in (self.average or {}).items():
             kept = average.clone()
             average.copy_(self.current[key])
             self.current[key].copy_(kept)
+
+    after_val_epoch = before_test_epoch = after_test_epoch = before_val_epoch
 
     def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         """Save the average as the network, the raw weights aside."""
@@ -146,9 +137,11 @@ class NetworkEMAHook(Hook):
         if not runner._resume or RAW not in checkpoint:
             return
         check_resumed(runner, checkpoint)
-        state = checkpoint['state_dict']
-        raw = checkpoint[RAW]
-        self.average = {}
+        state, raw, self.average = (
+            checkpoint['state_dict'],
+            checkpoint[RAW],
+            {},
+        )
         for key, current in self.current.items():
             name = self.prefix + key
             self.average[key] = state[name].to(current.device, copy=True)

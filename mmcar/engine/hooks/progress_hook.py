@@ -1,7 +1,6 @@
 """A bar in the place of log lines."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from mmengine.dist import is_main_process
@@ -36,9 +35,8 @@ class ProgressHook(Hook):
         log = getattr(runner.logger, 'log_file', None)
         at = ''
         if runner.iter:
-            source = short(str(runner._load_from))
-            at = f' from iteration {runner.iter} ({source})'
-        log = f'; log: {short(log)}' if log else ''
+            at = f' from iteration {runner.iter} ({runner._load_from})'
+        log = f'; log: {log}' if log else ''
         print(f'Training {runner.max_iters} iterations{at}{log}', flush=True)
 
     def after_train_iter(
@@ -50,18 +48,20 @@ class ProgressHook(Hook):
             done = runner.iter - self.first
             self.bar = ProgressBar(title, total, done)
         done = runner.iter + 1 - self.first
-        eta = runner.message_hub.runtime_info.get('eta')
-        self.bar.update(done, losses(runner), eta)
+        hub = runner.message_hub
+        losses = {
+            key.removeprefix('train/'): buffer.mean(SMOOTH)
+            for key, buffer in hub.log_scalars.items()
+            if key.startswith('train/loss')
+        }
+        eta = hub.runtime_info.get('eta')
+        self.bar.update(done, listed(losses), eta)
         if done == self.bar.total:
-            self._close()
-
-    def after_train(self, runner: Runner) -> None:
-        """Close the bar of a training that ended early."""
-        self._close()
+            self.after_train(runner)
 
     def before_val_epoch(self, runner: Runner) -> None:
         """Give the place to the validation."""
-        self.paused, self.bar = self.bar, None
+        self.paused = self.bar
         if self.paused is not None:
             self.paused.pause()
         self.bar = ProgressBar('validation', len(runner.val_dataloader))
@@ -85,21 +85,20 @@ class ProgressHook(Hook):
         """Leave the scores in a line, and let the training go on."""
         if self.bar is not None:
             self.bar.note = listed(metrics or {})
-        self._close()
+        self.after_train(runner)
         self.bar, self.paused = self.paused, None
         if self.bar is not None:
             self.bar.resume()
 
-    def after_test_epoch(
+    def after_train(
         self, runner: Runner, metrics: Mapping[str, float] | None = None
     ) -> None:
-        """End the test."""
-        self._close()
-
-    def _close(self) -> None:
+        """Close the bar of a test, or of a training that ended early."""
         if self.bar is not None:
             self.bar.close()
         self.bar = None
+
+    after_test_epoch = after_train
 
 
 def stage(runner: Runner) -> tuple[int, str, int]:
@@ -111,18 +110,6 @@ def stage(runner: Runner) -> tuple[int, str, int]:
     return phase.start, ' + '.join(phase.train), phase.iters
 
 
-def losses(runner: Runner) -> str:
-    """The losses of the last iterations, by name."""
-    scalars = runner.message_hub.log_scalars
-    return listed(
-        {
-            key.removeprefix('train/'): buffer.mean(SMOOTH)
-            for key, buffer in scalars.items()
-            if key.startswith('train/loss')
-        }
-    )
-
-
 def listed(numbers: Mapping[str, float]) -> str:
     """Numbers with their names, short enough for a line."""
     return ' '.join(
@@ -130,9 +117,3 @@ def listed(numbers: Mapping[str, float]) -> str:
         for name, value in numbers.items()
         if not name.endswith('_left_out') and 'time' not in name
     )
-
-
-def short(path: str) -> str:
-    """A path relative to the current folder, if it lies in it."""
-    given, here = Path(path), Path.cwd()
-    return str(given.relative_to(here) if given.is_relative_to(here) else path)

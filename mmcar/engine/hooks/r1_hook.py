@@ -8,8 +8,7 @@ from mmengine.runner import Runner
 from mmseg.registry import HOOKS
 from torch import Tensor, nn
 
-from ...utils.checks import one_of
-from ...utils.errors import UserError
+from ...utils.checks import at_least, not_negative, one_of
 from ...utils.precision import full_precision
 from ..distributed import unwrap_model
 
@@ -71,10 +70,8 @@ class R1Hook(Hook):
     def __init__(
         self, weight: float = 10.0, interval: int = 1, output: str = 'logit'
     ) -> None:
-        if weight < 0:
-            raise UserError(f'R1Hook.weight must be >= 0, got {weight}.')
-        if interval < 1:
-            raise UserError(f'R1Hook.interval must be >= 1, got {interval}.')
+        not_negative(**{'R1Hook.weight': weight})
+        at_least(1, **{'R1Hook.interval': interval})
         one_of(OUTPUTS, output=output)
         self.weight = weight
         self.interval = interval

@@ -4,8 +4,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 
 import torch
-from mmengine.device import get_device
-from mmengine.dist import all_gather, all_reduce, broadcast_object_list
+from mmengine.dist import all_reduce, broadcast_object_list
 from mmengine.optim import OptimWrapper, OptimWrapperDict
 from mmengine.runner import IterBasedTrainLoop, Runner
 from mmseg.registry import LOOPS
@@ -19,7 +18,12 @@ from ..distributed import unwrap_model
 from ..resumable_data import ResumableDataLoader, resumable_config
 from ..seeding import ITERATION, VALIDATION, seed_all
 from .copying import check_copies, copy_weights
-from .phase_optims import PausedOptim, check_optimizers, place_schedulers
+from .phase_optims import (
+    PausedOptim,
+    check_optimizers,
+    follow_phases,
+    place_schedulers,
+)
 from .schedule import Schedule
 
 ACCURACY = 'discriminator_accuracy'  # its key in the message hub
@@ -63,14 +67,26 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         max_discriminator_accuracy: float | None = None,
     ) -> None:
         at_least(1, val_interval=val_interval)
+        cap = max_discriminator_accuracy
+        if cap is not None and not 0 <= cap <= 1:
+            raise UserError(
+                f'train_cfg.max_discriminator_accuracy={cap}: expected a '
+                'share from 0 to 1, not a percentage.'
+            )
+        if isinstance(runner.model, (DistributedDataParallel, DataParallel)):
+            raise UserError(
+                f'the whole model is wrapped in {type(runner.model).__name__},'
+                ' which fails as soon as a network sits an iteration out: set '
+                'model_wrapper_cfg='
+                "dict(type='NetworkwiseDistributedDataParallel')."
+            )
         self.schedule = Schedule(phases)
-        self.max_discriminator_accuracy = _share(max_discriminator_accuracy)
-        _check_wrapper(runner.model)
+        self.max_discriminator_accuracy = cap
         networks = unwrap_model(runner.model).networks()
         self.schedule.validate(networks)
         for phase in self.schedule.phases:
             check_copies(networks, phase)
-        runner.param_schedulers = place_schedulers(
+        self.placed_schedulers = runner.param_schedulers = place_schedulers(
             runner.param_schedulers, self.schedule, networks
         )
         loader = runner.build_dataloader(
@@ -92,7 +108,6 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         earlier iterations: the data loader starts at the right one.
         """
         runner = self.runner
-        self._check_ranks()
         _check_statistics(unwrap_model(runner.model).networks())
         check_optimizers(
             runner.optim_wrapper,
@@ -103,6 +118,7 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         # Schedulers step at every iteration, also before the first update of
         # a network whose phase comes later; torch suspects a mistake there.
         warnings.filterwarnings('ignore', 'Detected call of `scheduler.step')
+        follow_phases(runner, self.placed_schedulers)
         seed = [runner.seed]
         broadcast_object_list(seed)  # processes may have been seeded apart
         self.seed = seed[0]
@@ -147,16 +163,6 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         last, interval = self._max_iters, self.val_interval
         due = max(0, last // interval - (first - 1) // interval)
         return due + (last % interval != 0 and first <= last)
-
-    def _check_ranks(self) -> None:
-        """Refuse processes that would go on from different iterations."""
-        iterations = all_gather(torch.tensor([self._iter]).to(get_device()))
-        found = torch.cat(iterations).tolist()
-        if len(set(found)) > 1:
-            raise UserError(
-                f'the processes resume at different iterations, {found} by '
-                'rank: give all of them one work_dir on a shared disk.'
-            )
 
     def run_iter(self, data_batch: dict) -> None:
         """Train the active networks on one batch."""
@@ -217,15 +223,6 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
             )
 
 
-def _share(accuracy: float | None) -> float | None:
-    if accuracy is not None and not 0 <= accuracy <= 1:
-        raise UserError(
-            f'train_cfg.max_discriminator_accuracy={accuracy}: expected a '
-            'share from 0 to 1, not a percentage.'
-        )
-    return accuracy
-
-
 def _check_statistics(networks: Mapping[str, nn.Module]) -> None:
     """Refuse what steps do not look at: statistics of networks that rest."""
     for name, network in networks.items():
@@ -235,13 +232,3 @@ def _check_statistics(networks: Mapping[str, nn.Module]) -> None:
                 'its weights come from a training that went wrong; load '
                 'others.'
             )
-
-
-def _check_wrapper(model: nn.Module) -> None:
-    if isinstance(model, (DistributedDataParallel, DataParallel)):
-        raise UserError(
-            f'the whole model is wrapped in {type(model).__name__}, which '
-            'fails as soon as a network sits an iteration out: set '
-            'model_wrapper_cfg='
-            "dict(type='NetworkwiseDistributedDataParallel')."
-        )

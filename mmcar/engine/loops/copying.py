@@ -23,14 +23,10 @@ def copy_weights(networks: Mapping[str, nn.Module], phase: Phase) -> None:
 def check_copies(networks: Mapping[str, nn.Module], phase: Phase) -> None:
     """Refuse parts that do not exist or differ in shape, before training."""
     for target, source in phase.copy.items():
-        shapes = [
-            {
-                k: v.shape
-                for k, v in find_part(networks, p).state_dict().items()
-            }
-            for p in (target, source)
-        ]
-        if shapes[0] != shapes[1]:
+        parts = (find_part(networks, path) for path in (target, source))
+        states = (part.state_dict().items() for part in parts)
+        one, other = ({k: w.shape for k, w in state} for state in states)
+        if one != other:
             raise UserError(
                 f'train_cfg.phases: copy={phase.copy}, but the weights of '
                 f'{source} do not fit {target}: give both the same config.'

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from mmengine.optim import OptimWrapper, OptimWrapperDict
+from mmengine.runner import Runner
 from torch import Tensor, nn
 
 from ...utils.errors import UserError
@@ -26,17 +28,11 @@ def check_optimizers(
             'optim_wrapper must hold one optimiser per network: set '
             "optim_wrapper.constructor='NetworkOptimWrapperConstructor'."
         )
-    optimised, trained = set(optim_wrapper.keys()), schedule.networks
-    for name in trained:
-        if name not in optimised:
-            raise UserError(
-                f'the phases train {name!r}, but optim_wrapper has no '
-                f'optimiser for it: add optim_wrapper.{name}.'
-            )
-    for name in sorted(optimised - set(trained)):
+    for name in sorted({*optim_wrapper.keys()} ^ {*schedule.networks}):
         raise UserError(
-            f'optim_wrapper.{name} is given, but no phase trains {name!r} '
-            f'(they train {list(trained)}): remove it or add a phase.'
+            f'optim_wrapper.{name}: the phases train '
+            f'{list(schedule.networks)}, and optim_wrapper has optimisers of '
+            f'{[*optim_wrapper.keys()]}: expected the same.'
         )
     for name, optim in optim_wrapper.items():
         _check_accumulation(name, optim._accumulative_counts, schedule, cap)
@@ -91,35 +87,76 @@ def place_schedulers(
         return None
     if not isinstance(configs, Mapping) or 'type' in configs:
         configs = dict.fromkeys(schedule.networks, configs)
-    for name in configs:
+    placed: dict[str, list] = {name: [] for name in networks}
+    for name, given in configs.items():
         if name not in schedule.networks:
             raise UserError(
                 f'param_scheduler.{name} is given, but the phases train '
                 f'{list(schedule.networks)} only.'
             )
-    return {name: [] for name in networks} | {
-        name: _place(name, configs.get(name, []), schedule)
-        if schedule.num_updates(name, schedule.max_iters)
-        else []  # of a skipped phase
-        for name in schedule.networks
-    }
-
-
-def _place(name: str, configs: Mapping | Sequence, schedule: Schedule) -> list:
-    span = dict(begin=schedule.first_iter(name), end=schedule.last_iter(name))
-    configs = configs if isinstance(configs, Sequence) else [configs]
-    placed = []
-    for cfg in configs:
-        if not isinstance(cfg, Mapping):
-            placed.append(cfg)  # a scheduler that has been built
-            continue
-        changes = {k: v for k, v in span.items() if cfg.get(k) == 'phase'}
-        in_phase = 'begin' in changes
-        if cfg.get('by_epoch', not in_phase):
-            raise UserError(
-                f'param_scheduler.{name}={dict(cfg)!r} counts epochs, as is '
-                "MMEngine's default, but this training has none, so it would "
-                'never step: set by_epoch=False.'
-            )
-        placed.append(dict(cfg, by_epoch=False, **changes))
+        if schedule.num_updates(name, schedule.max_iters):
+            given = given if isinstance(given, Sequence) else [given]
+            placed[name] = [_place(name, cfg, schedule) for cfg in given]
     return placed
+
+
+def _place(name: str, cfg: Any, schedule: Schedule) -> Any:
+    if not isinstance(cfg, Mapping):
+        return cfg  # a scheduler that has been built
+    span = dict(zip(('begin', 'end'), schedule.span(name), strict=True))
+    changes = {k: v for k, v in span.items() if cfg.get(k) == 'phase'}
+    if cfg.get('by_epoch', 'begin' not in changes):
+        raise UserError(
+            f'param_scheduler.{name}={dict(cfg)!r} counts epochs, as is '
+            "MMEngine's default, but this training has none, so it would "
+            'never step: set by_epoch=False.'
+        )
+    return dict(cfg, by_epoch=False, **changes)
+
+
+def follow_phases(runner: Runner, placed: Any) -> None:
+    """Let schedulers follow phases whose length changed before a resume.
+
+    A checkpoint brings the old ones back. Where they begin or end elsewhere
+    than the phases say, rates become those of a training that had these
+    phases from its start.
+
+    Args:
+        runner: Its optimisers and schedulers are those of the checkpoint.
+        placed: What `place_schedulers` gave.
+    """
+    moved = {}
+    for name, schedulers in (runner.param_schedulers or {}).items():
+        configs = placed[name]
+        spans = [
+            (
+                cfg.get('begin', 0),
+                cfg.get('end', runner.max_iters),
+                runner.iter,
+            )
+            for cfg in configs
+            if isinstance(cfg, Mapping)
+        ]
+        found = [(s.begin, s.end, s.last_step) for s in schedulers]
+        if len(spans) < len(found) or spans == found:
+            continue
+        for scheduler in schedulers:
+            if scheduler.param_name != 'lr':  # a momentum
+                raise UserError(
+                    f'param_scheduler.{name}: {type(scheduler).__name__} '
+                    'cannot follow phases whose length has changed since the '
+                    'checkpoint: resume with the old phases, or start from '
+                    'its weights by load_from.'
+                )
+        moved[name] = configs
+        for group in runner.optim_wrapper[name].param_groups:
+            group['lr'] = group.get('initial_lr', group['lr'])
+    if not moved:
+        return
+    names = runner.optim_wrapper.keys()
+    built = runner.build_param_scheduler({n: moved.get(n, []) for n in names})
+    for name in moved:
+        for _ in range(runner.iter):
+            for scheduler in built[name]:
+                scheduler.step()
+        runner.param_schedulers[name] = built[name]

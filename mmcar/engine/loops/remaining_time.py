@@ -62,29 +62,18 @@ class RemainingTime:
 
     def seconds(self) -> float:
         """Of all iterations that are left."""
-        return sum(
-            number * self._cost(kind)
-            for kind, number in self.left.items()
-            if number > 0
-        )
+        left = +self.left  # those of which some are
+        return sum(number * self._cost(kind) for kind, number in left.items())
 
     def _cost(self, kind: Kind) -> float:
         if kind in self.measured:
             return fmean(self.measured[kind])
-        known = {
-            phase: fmean(
-                fmean(costs)
-                for other, costs in self.measured.items()
-                if other.phase == phase
-            )
-            for phase in {other.phase for other in self.measured}
-        }
-        if not known:
-            return 0.0
-        if kind.phase in known:
-            return known[kind.phase]
-        nearest = max(known)
-        if {nearest, kind.phase} <= self.tried.keys():
-            ratio = self.tried[kind.phase] / self.tried[nearest]
-            return known[nearest] * ratio
-        return known[nearest]
+        phases: dict[int, list[float]] = {}
+        for other, costs in self.measured.items():
+            phases.setdefault(other.phase, []).append(fmean(costs))
+        nearest = (
+            kind.phase if kind.phase in phases else max(phases, default=0)
+        )
+        tried = self.tried.get(kind.phase, 1), self.tried.get(nearest, 1)
+        ratio = tried[0] / tried[1] if len(self.tried) > 1 else 1.0
+        return fmean(phases.get(nearest, [0.0])) * ratio

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...utils.checks import at_least
 from ...utils.errors import UserError
 from ...utils.type_check import fits, misfit
 
@@ -115,23 +116,14 @@ class Schedule:
             for phase in self.phases
         )
 
-    def first_iter(self, name: str) -> int:
-        """First iteration of the first phase that trains a network."""
-        return min(phase.start for phase in self._training(name))
+    def span(self, name: str) -> tuple[int, int]:
+        """First iteration of the phases that train a network, and its end.
 
-    def last_iter(self, name: str) -> int:
-        """Last iteration of the last phase that trains a network."""
-        ends = (phase.start + phase.iters for phase in self._training(name))
-        return max(ends)
-
-    def _training(self, name: str) -> list[Phase]:
+        Phases without iterations count where there are no others.
+        """
         found = [phase for phase in self.phases if name in phase.train]
-        if not found:
-            raise UserError(
-                f'no phase trains {name!r}; the phases train '
-                f'{list(self.networks)}.'
-            )
-        return [phase for phase in found if phase.iters] or found
+        found = [phase for phase in found if phase.iters] or found
+        return found[0].start, found[-1].start + found[-1].iters
 
     def validate(self, networks: Iterable[str]) -> None:
         """Refuse phases that name a network which does not exist.
@@ -151,46 +143,30 @@ class Schedule:
 
 def _parse(index: int, cfg: Mapping, start: int) -> Phase:
     where = f'phases[{index}]'
-    unknown = sorted(set(cfg) - set(HINTS))
-    if unknown:
+    if unknown := sorted(set(cfg) - set(HINTS)):
         raise UserError(
             f'{where} has unknown keys {unknown}; it takes {list(HINTS)}.'
         )
     for key, hint in HINTS.items():
         if key in cfg and not fits(cfg[key], hint):
             raise UserError(misfit(f'{where}.{key}', cfg[key], hint))
-    iters = cfg.get('iters')
-    if iters is None or iters < 0:
-        raise UserError(f'{where}.iters must be an int >= 0, got {iters!r}.')
+    iters: Any = cfg.get('iters')
     train = cfg.get('train', ())
+    at_least(0, **{f'{where}.iters': iters})
     if not train or len(set(train)) < len(train):
         raise UserError(
             f'{where}.train must list the networks to train, each once, got '
             f'{train!r}.'
         )
-    cycles = dict(cfg.get('cycles') or {})
+    cycles = cfg.get('cycles') or {}
     for name, cycle in cycles.items():
-        _check_cycle(f'{where}.cycles[{name!r}]', name, cycle, train)
+        known = name in train and fits(cycle, Sequence[int])
+        if not known or len(cycle) != 2 or cycle[0] < 1 or cycle[1] < 0:
+            raise UserError(
+                f'{where}.cycles[{name!r}]={cycle!r}: expected (on, off) with '
+                f'on >= 1 and off >= 0, for one of {list(train)}.'
+            )
     cycles = {name: tuple(cycle) for name, cycle in cycles.items()}
-    copies = dict(cfg.get('copy') or {})
-    return Phase(start, iters, tuple(train), cycles, copies)
-
-
-def _check_cycle(
-    where: str, name: str, cycle: Sequence[int], train: Sequence[str]
-) -> None:
-    if name not in train:
-        raise UserError(
-            f'{where}={cycle!r}, but this phase trains {list(train)} only.'
-        )
-    if (
-        not isinstance(cycle, Sequence)
-        or len(cycle) != 2
-        or not all(isinstance(number, int) for number in cycle)
-        or cycle[0] < 1
-        or cycle[1] < 0
-    ):
-        raise UserError(
-            f'{where} must be (on, off) with on >= 1 and off >= 0, got '
-            f'{cycle!r}.'
-        )
+    return Phase(
+        start, iters, tuple(train), cycles, dict(cfg.get('copy') or {})
+    )

@@ -58,22 +58,19 @@ class NetworkOptimWrapperConstructor:
                     f'optim_wrapper.{name} must be a dict with the key '
                     f"'optimizer', got {cfg!r}."
                 )
-            _check_custom_keys(name, cfg, networks[name])
+            keys = (cfg.get('paramwise_cfg') or {}).get('custom_keys') or {}
+            own = [weight for weight, _ in networks[name].named_parameters()]
+            if keys and not any(
+                key in weight for key in keys for weight in own
+            ):
+                raise UserError(
+                    f'optim_wrapper.{name}.paramwise_cfg.custom_keys='
+                    f'{dict(keys)!r}: no parameter of the network is called '
+                    f'so; the first is {[*own, None][0]!r}.'
+                )
         return OptimWrapperDict(
             **{
                 name: build_optim_wrapper(networks[name], cfg)
                 for name, cfg in self.cfg.items()
             }
-        )
-
-
-def _check_custom_keys(name: str, cfg: dict, network: nn.Module) -> None:
-    """Refuse settings for parameters of which the network has none."""
-    keys = (cfg.get('paramwise_cfg') or {}).get('custom_keys') or {}
-    names = [weight for weight, _ in network.named_parameters()]
-    if keys and not any(key in weight for key in keys for weight in names):
-        raise UserError(
-            f'optim_wrapper.{name}.paramwise_cfg.custom_keys={dict(keys)!r}: '
-            f'no parameter of the network is called so; the first is '
-            f'{names[0] if names else None!r}.'
         )

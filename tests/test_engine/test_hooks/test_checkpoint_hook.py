@@ -1,7 +1,8 @@
+import io
+import itertools
+import multiprocessing
 import os
 import random
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -12,7 +13,7 @@ from mmseg.registry import METRICS
 
 from mmcar.engine.hooks.checkpoint_hook import WholeFileBackend
 from mmcar.utils.errors import UserError
-from tests.forking import ROOT
+from mmcar.utils.files import claim_folder
 from tests.test_engine.runs import (
     build_runner,
     run_config,
@@ -21,6 +22,12 @@ from tests.test_engine.runs import (
 )
 from tests.toys import toy_config
 
+SHORT = dict(
+    type='AlternatingTrainLoop',
+    phases=[
+        dict(iters=2, train=['calibration', 'generator', 'discriminator'])
+    ],
+)
 CHECKPOINT = run_config('x')['default_hooks']['checkpoint']
 
 
@@ -71,8 +78,26 @@ def test_keeps_the_old_until_the_new_is_whole(tmp_path, monkeypatch):
     assert names(tmp_path) == ['iter_30.pth', 'iter_40.pth']
 
 
+def test_what_a_kill_left_goes_at_the_next_save(tmp_path, monkeypatch):
+    """A crash when iter_30 is whole and iter_10 not yet removed."""
+
+    def crash(self):
+        if any('iter_10' in path for path in self.replaced):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(WholeFileBackend, 'remove_replaced', crash)
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path)
+    monkeypatch.undo()
+    assert names(tmp_path) == ['iter_10.pth', 'iter_20.pth', 'iter_30.pth']
+    train(tmp_path, resume=True)
+    assert names(tmp_path) == ['iter_30.pth', 'iter_40.pth']
+
+
 def test_resumes_before_a_damaged_checkpoint(tmp_path):
     train(tmp_path)
+    # MMEngine empties it before it writes: a kill may come in between.
+    (tmp_path / 'last_checkpoint').write_text('')
     newest = tmp_path / 'iter_40.pth'
     newest.write_bytes(newest.read_bytes()[:-100])
     runner = build_runner(tmp_path, resume=True)
@@ -220,21 +245,22 @@ def test_accumulated_gradients_survive(tmp_path, skipped):
 
 
 def test_two_trainings_cannot_share_a_work_dir(tmp_path):
-    script = (
-        'import sys; from mmcar.utils.files import claim_folder;'
-        'lock = claim_folder(sys.argv[1]); print(1, flush=True); input()'
-    )
-    with subprocess.Popen(
-        [sys.executable, '-c', script, str(tmp_path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as other:
-        while other.stdout.readline().strip() != b'1':
-            pass  # the forks greet on import
-        with pytest.raises(ValueError, match='in use by another'):
-            train(tmp_path)
-        other.kill()
-    train(tmp_path)
+    def hold(folder, ready):
+        lock = claim_folder(folder)
+        ready.set()
+        time.sleep(600)
+        lock.close()
+
+    fork = multiprocessing.get_context('fork')
+    ready = fork.Event()
+    other = fork.Process(target=hold, args=(tmp_path, ready), daemon=True)
+    other.start()
+    assert ready.wait(60)
+    with pytest.raises(ValueError, match='in use by another'):
+        train(tmp_path, train_cfg=SHORT)
+    other.kill()
+    other.join()
+    train(tmp_path, train_cfg=SHORT)
 
 
 def test_refuses_remote_storage(tmp_path):
@@ -244,28 +270,19 @@ def test_refuses_remote_storage(tmp_path):
         train(tmp_path, default_hooks=hooks)
 
 
-WRITER = """
-import io, sys, torch
-from mmcar.engine.hooks.checkpoint_hook import WholeFileBackend
-print('ready', flush=True)
-number = 0
-while True:
-    number += 1
-    file = io.BytesIO()
-    torch.save(dict(number=number, weight=torch.rand(300_000)), file)
-    WholeFileBackend().put(file.getvalue(), sys.argv[1])
-"""
+def write_for_ever(path):
+    for number in itertools.count():
+        file = io.BytesIO()
+        torch.save(dict(number=number, weight=torch.rand(300_000)), file)
+        WholeFileBackend().put(file.getvalue(), path)
 
 
 def test_a_kill_at_any_moment_leaves_a_whole_file(tmp_path):
     path = tmp_path / 'iter_1.pth'
     rng = random.Random(0)
-    process = subprocess.Popen(
-        [sys.executable, '-c', WRITER, str(path)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-    )
-    process.stdout.readline()
+    fork = multiprocessing.get_context('fork')
+    process = fork.Process(target=write_for_ever, args=(path,), daemon=True)
+    process.start()
     while not path.exists():
         time.sleep(0.01)
     # Look at it at many moments, the last of them after the kill.
@@ -273,5 +290,5 @@ def test_a_kill_at_any_moment_leaves_a_whole_file(tmp_path):
         time.sleep(rng.uniform(0, 0.05))
         if last:
             process.kill()
-            process.wait()
+            process.join()
         assert torch.load(path)['weight'].shape == (300_000,)

@@ -5,15 +5,24 @@ import pytest
 import torch
 from mmengine.hooks import Hook
 
+from mmcar import cli
 from mmcar.engine import NetworkEMAHook, Schedule
 from tests.test_engine.runs import (
     ADAM,
     PHASES,
     build_runner,
     recorded,
+    run_config,
     train,
 )
 from tests.toys import toy_config
+
+SHORT = dict(
+    type='AlternatingTrainLoop',
+    phases=[
+        dict(iters=4, train=['calibration', 'generator', 'discriminator'])
+    ],
+)
 
 
 def average(runner):
@@ -201,6 +210,22 @@ def test_refuses(tmp_path):
             tmp_path,
             custom_hooks=[dict(type='NetworkEMAHook', network='teacher')],
         )
+
+
+def test_a_test_after_a_training_with_the_hook_of_mmengine(tmp_path):
+    """It makes its copy when a run begins, after weights are loaded."""
+    loader = run_config(tmp_path)['train_dataloader']
+    settings = dict(
+        train_cfg=SHORT,
+        custom_hooks=[dict(type='EMAHook')],
+        test_dataloader=loader | dict(sampler=dict(type='DefaultSampler')),
+        test_cfg=dict(type='TestLoop'),
+        test_evaluator=dict(type='IoUMetric'),
+    )
+    train(tmp_path, **settings)
+    runner = build_runner(tmp_path, **settings)
+    cli.load_checkpoint(runner, str(tmp_path / 'iter_4.pth'))
+    assert 0 <= runner.test()['mIoU'] <= 100
 
 
 def test_a_test_needs_no_such_network():

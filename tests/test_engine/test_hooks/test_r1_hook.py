@@ -133,8 +133,8 @@ def test_lazy_penalty_follows_the_updates_of_d(output):
 @pytest.mark.parametrize(
     ('arguments', 'message'),
     [
-        (dict(weight=-1), 'R1Hook.weight must be >= 0, got -1'),
-        (dict(interval=0), 'R1Hook.interval must be >= 1, got 0'),
+        (dict(weight=-1), 'R1Hook.weight=-1'),
+        (dict(interval=0), 'R1Hook.interval=0'),
         (dict(output='odds'), "output='odds'"),
     ],
 )

@@ -1,0 +1,68 @@
+"""Processes that share a cache of a black box, and die."""
+
+import errno
+import os
+
+import pytest
+
+from mmcar.engine import black_box_cache
+from mmcar.engine.black_box_cache import CachePlan, make_cache
+from mmcar.engine.black_box_jobs import Loss
+from mmcar.utils import files
+from mmcar.utils.errors import UserError
+
+
+@pytest.fixture
+def plan(tmp_path, monkeypatch):
+    """A cache of one image, and how often it was predicted."""
+    (tmp_path / 'a.jpg').write_bytes(b'image')
+    target = tmp_path / 'cache' / 'a.png'
+    calls = []
+
+    def predict(plan, todo, jobs, imports):
+        calls.append(todo)
+        target.write_bytes(b'\0\0\0\0IEND\xaeB`\x82')
+        return Loss(0, 0)
+
+    monkeypatch.setattr(black_box_cache, 'predict_all', predict)
+    monkeypatch.setattr(black_box_cache, 'LOOK_AGAIN', 0)
+    settings = dict(config='b.py', form='labels', scale=[1, 1])
+    images = {target: str(tmp_path / 'a.jpg')}
+    return CachePlan(target.parent, {}, settings, images, {}), calls
+
+
+def test_one_that_waits_takes_over(plan, monkeypatch):
+    """Whoever filled it died: the lock is free, the cache incomplete."""
+    plan, calls = plan
+    outcomes = iter([files.InUseError('busy'), files.InUseError('busy')])
+    claim = files.claim_folder
+
+    def busy_at_first(folder):
+        for error in outcomes:
+            raise error
+        return claim(folder)
+
+    monkeypatch.setattr(black_box_cache, 'claim_folder', busy_at_first)
+    make_cache(plan)
+    assert len(calls) == 1 and not plan.faults()
+
+
+def test_without_locks_it_is_refused(plan, monkeypatch):
+    plan, calls = plan
+
+    def lockf(*args):
+        raise OSError(errno.ENOLCK, 'No locks available')
+
+    monkeypatch.setattr(files.fcntl, 'lockf', lockf)
+    with pytest.raises(UserError, match='cache cannot be locked'):
+        make_cache(plan)
+    assert not calls
+
+
+def test_an_image_that_stays_newer_is_predicted_once(plan):
+    """A file system may ignore what times a file is given."""
+    plan, calls = plan
+    (image,) = plan.images.values()
+    os.utime(image, (2**32, 2**32))
+    make_cache(plan)
+    assert len(calls) == 1 and plan.faults()
