@@ -8,6 +8,7 @@ import pytest
 from tests.test_tools.project import ROOT, run, write_config, write_data
 
 GENERATOR = """
+import torch
 from mmseg.registry import MODELS
 from torch import nn
 from mmcar.models import BaseGenerator
@@ -18,12 +19,13 @@ class OwnGenerator(BaseGenerator):
         super().__init__(noise_size)
         self.num_classes = num_classes
         self.shift = nn.Linear(noise_size, num_classes)
+        self.temperature = nn.Parameter(torch.ones(()))
 
     def encode(self, image, log_probs):
         return log_probs
 
     def decode(self, features, z):
-        return features + self.shift(z)[..., None, None]
+        return self.temperature * (features + self.shift(z)[..., None, None])
 """
 BLACK_BOX = """
 import torch
@@ -32,12 +34,17 @@ from mmcar.models import BaseBlackBox
 
 @MODELS.register_module()
 class OwnBlackBox(BaseBlackBox):
+    def __init__(self, num_classes):
+        super().__init__(num_classes)
+        self.net = torch.nn.Conv2d(3, num_classes, 1)
+        weights = {key: w * 0 + 1 for key, w in self.net.state_dict().items()}
+        self.net.load_state_dict(weights)
+
     def set_input_norm(self, norm):
         self.norm = norm
 
     def predict(self, image, data_samples):
-        bright = image.mean(1).sigmoid()
-        return torch.stack([1 - bright, bright], 1)
+        return self.net(image).softmax(1)
 """
 NOISE = """
 import torch
@@ -113,6 +120,7 @@ def test_own_parts_train_and_are_scored(project):
         ROOT / 'tools/train.py', 'own.py', '--work-dir', 'work', cwd=project
     )
     assert done.returncode == 0, done.stderr
+    assert 'random-weights' not in done.stdout + done.stderr
     done = run(
         ROOT / 'tools/test.py',
         *('own.py', 'work/iter_8.pth', '--work-dir', 'work'),

@@ -26,7 +26,7 @@ from ..engine import PhaseTimerHook, unwrap_model
 from ..engine.checkpoints import check_resumed, check_started
 from ..engine.trial import NoUpdate, untouched
 from ..evaluation.metrics.names import better
-from ..models.black_boxes import BaseBlackBox, check_black_boxes
+from ..models.black_boxes import BlackBox, check_black_boxes
 from ..structures import refuse_shared_keys
 from ..utils.errors import UserError
 from .build import Trace
@@ -309,7 +309,8 @@ def random_weights(runner: Runner, loaded: set[str]) -> Found:
         if not all_learn and name not in trained
     ]
     for name, module in model.named_modules():
-        box = isinstance(module, BaseBlackBox) and [*module.parameters()]
+        # One of a user's own may have loaded its weights itself.
+        box = isinstance(module, BlackBox)
         keys = ('starts_trained', 'init_cfg')
         known = any(getattr(module, key, None) for key in keys)
         known = known or any(f'{name}.' in key for key in loaded)

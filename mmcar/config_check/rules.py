@@ -22,12 +22,15 @@ from mmseg.models import SegDataPreProcessor
 from mmseg.models.decode_heads.decode_head import BaseDecodeHead
 
 from ..datasets.transforms import (
+    CenterCropAll,
+    LoadBlackBoxProbs,
     LoadMultiAnnotations,
     NormalizePercentiles,
     RandomClassFlips,
     WindowIntensity,
 )
 from ..models import StochasticDataPreProcessor, StochasticSegmentor
+from ..models.black_boxes import BlackBox
 from ..models.decode_heads import CARHead
 from ..utils.errors import words_of
 from ..utils.type_check import nearest
@@ -249,6 +252,23 @@ def strange_padding(cfg: Config, parts: list[Part]) -> Found:
             if value is not None and test:
                 text = f'{value}: leave it out, then images repeat their edge.'
                 yield part.child('pad_val'), text
+
+
+@warning
+def cropped_black_box(cfg: Config, parts: list[Part]) -> Found:
+    """A black box that sees crops in training and whole images else.
+
+    Its predictions near the borders of crops are not those that F meets in
+    testing.
+    """
+    steps = [part for part in parts if part.section == 'train_dataloader']
+    crops = [step for step in steps if step.is_a(RandomCrop, CenterCropAll)]
+    if crops and not any(step.is_a(LoadBlackBoxProbs) for step in steps):
+        size = setting(crops[0], 'crop_size')
+        text = f'sees crops of {size} in training, else whole images: put '
+        for part in parts:
+            if part.is_a(BlackBox):
+                yield part.path, f'{text}LoadBlackBoxProbs before the crop.'
 
 
 @warning

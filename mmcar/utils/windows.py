@@ -1,16 +1,52 @@
 """Windows over an image that does not fit a network at once."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import torch
 from torch import Tensor
 
+from .checks import one_of
+from .errors import UserError
+
 Window = tuple[tuple[int, int], tuple[int, int]]
-"""Size and stride of windows."""
+"""Size and stride of windows, height and width each."""
 WHOLE = 2**22
 """Pixels of an image that networks see at once, unless told otherwise."""
 LARGE: Window = (1024, 1024), (682, 682)
 """Windows for larger images: memory is bounded, whatever their size."""
+
+
+def window_of(cfg: Mapping, path: str) -> Window | None:
+    """The windows that a ``test_cfg`` asks for; None for whole images.
+
+    Args:
+        cfg: The ``test_cfg``.
+        path: Where it stands, for errors.
+
+    Raises:
+        UserError: A value that cannot work.
+    """
+    mode = cfg.get('mode', 'whole')
+    one_of(('whole', 'slide'), **{f'{path}.mode': mode})
+    if mode == 'whole':
+        return None
+    window = []
+    for key in ('crop_size', 'stride'):
+        value = cfg.get(key)
+        sides = (value, value) if isinstance(value, int) else value
+        if not sides or len(sides) != 2 or min(sides) < 1:
+            raise UserError(
+                f"{path}.{key}={value!r}: mode='slide' needs a height and "
+                'width in pixels.'
+            )
+        window.append((int(sides[0]), int(sides[1])))
+    crop, stride = window
+    if stride[0] > crop[0] or stride[1] > crop[1]:
+        raise UserError(
+            f'{path}.stride={stride} leaves gaps between windows of '
+            f'crop_size={crop}: make it smaller.'
+        )
+    return crop, stride
 
 
 def window_for(image: Tensor) -> Window | None:

@@ -102,3 +102,21 @@ def test_padding_that_training_does_not_show(pad_val, test_cfg, step, warned):
     )
     at = ('strange-padding', 'model.data_preprocessor.pad_val')
     assert (at in {(f.rule, f.path) for f in check_config(cfg)}) is warned
+
+
+@pytest.mark.parametrize('cached', [False, True])
+def test_what_the_black_box_sees(cached):
+    load = dict(type='LoadBlackBoxProbs', root='x', num_classes=2)
+    steps = [dict(type='RandomCrop', crop_size=(8, 8))]
+    dataset = dict(
+        type='MultiAnnotatorDataset', pipeline=[load] * cached + steps
+    )
+    head = dict(type='CARHead', black_box=dict(type='BlackBox'))
+    cfg = Config(
+        dict(
+            model=dict(type='CARSegmentor', decode_head=head),
+            train_dataloader=dict(dataset=dataset),
+        )
+    )
+    at = ('cropped-black-box', 'model.decode_head.black_box')
+    assert (at in {(f.rule, f.path) for f in check_config(cfg)}) is not cached

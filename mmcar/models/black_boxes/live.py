@@ -7,13 +7,14 @@ import torch
 import torch.nn.functional as F
 from mmengine.logging import print_log
 from mmengine.structures import PixelData
+from mmseg.models import EncoderDecoder
 from mmseg.registry import MODELS
 from mmseg.structures import SegDataSample
 from torch import Tensor
 
 from ...structures.geometry import without_padding
 from ...utils.errors import UserError
-from ...utils.windows import stitch, window_for
+from ...utils.windows import stitch, window_for, window_of
 from ..data_preprocessor import InputNorm, pad_as_in_testing
 from ..weights import load_checkpoint
 from .base import BaseBlackBox
@@ -83,6 +84,9 @@ class BlackBox(BaseBlackBox):
             )
         )
         model = MODELS.build(found.model)
+        inference = getattr(type(model), 'inference', None)
+        if inference is EncoderDecoder.inference:  # others have other modes
+            window_of(model.test_cfg, 'black_box.segmentor.test_cfg')
         super().__init__(max(2, model.out_channels), one_hot)
         self.segmentor = model
         self.out_channels = model.out_channels

@@ -66,7 +66,8 @@ class BaseGenerator(BaseModule):
         if temperature < 0:
             raise UserError(f'temperature={temperature!r}: expected >= 0')
         self.noise_size = noise_size
-        self.temperature = temperature
+        # `temperature` is free for what a generator of one's own learns.
+        self._temperature = temperature
 
     @abstractmethod
     def encode(self, image: Tensor, log_probs: Tensor) -> Any:
@@ -87,10 +88,10 @@ class BaseGenerator(BaseModule):
     def sample(self, features: Any, z: Tensor) -> Tensor:
         """Return probabilities (s, B, K, H, W) for noise ``z`` (s, B, d)."""
         logits = self.decode(features, z).float()  # also under autocast
-        if self.temperature == 0:
+        if self._temperature == 0:
             best = logits.argmax(dim=2, keepdim=True)
             return torch.zeros_like(logits).scatter_(2, best, 1.0)
-        return bounded_softmax(logits, 2, self.temperature)
+        return bounded_softmax(logits, 2, self._temperature)
 
     @property
     def independent_samples(self) -> bool:
@@ -104,7 +105,7 @@ class BaseGenerator(BaseModule):
     @property
     def one_hot(self) -> bool:
         """Whether samples are label maps in the form of probabilities."""
-        return self.temperature == 0
+        return self._temperature == 0
 
     def sample_labels(self, features: Any, z: Tensor) -> Tensor:
         """Return label maps (s, B, H, W) for noise ``z`` (s, B, d)."""

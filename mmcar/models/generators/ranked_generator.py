@@ -84,7 +84,7 @@ class RankedGenerator(BaseGenerator):
         noise, own = z.tensor_split([NOISE_SIZE], dim=-1)
         scores = self.generator.decode(features.features, own)
         return self.margins.maps(
-            scores, features.log_probs, noise, self.temperature
+            scores, features.log_probs, noise, self._temperature
         )
 
     def sample(self, features: RankedFeatures, z: Tensor) -> Tensor:

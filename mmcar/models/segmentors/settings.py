@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...utils.checks import at_least, one_of
+from ...utils.checks import at_least
 from ...utils.errors import UserError
 from ...utils.type_check import fits, misfit, nearest
+from ...utils.windows import window_of
 
 TEST_CFG = dict(
     mode='whole',
@@ -44,7 +45,6 @@ def complete_test_cfg(cfg: Mapping | None, num_classes: int) -> dict:
         UserError: A key or value that cannot work.
     """
     full = complete('test_cfg', cfg, TEST_CFG)
-    one_of(('whole', 'slide'), **{'model.test_cfg.mode': full['mode']})
     if full['support_points'] is not None:
         key = 'model.test_cfg.support_points'
         at_least(full['num_samples'], **{key: full['support_points']})
@@ -56,34 +56,15 @@ def complete_test_cfg(cfg: Mapping | None, num_classes: int) -> dict:
             f'model.test_cfg.max_class_area={list(areas)}: expected a number '
             f'from 0 to 1 for each of {num_classes} classes.'
         )
-    for key in ('crop_size', 'stride'):
-        full[key] = _window_sides(key, full[key], full['mode'])
-    if full['stride'] and any(
-        map(int.__gt__, full['stride'], full['crop_size'])
-    ):
+    window = window_of(full, 'model.test_cfg')
+    for key, sides in zip(('crop_size', 'stride'), window or (), strict=False):
+        full[key] = sides
+    if window is None and (full['crop_size'] or full['stride']):
         raise UserError(
-            f'model.test_cfg.stride={full["stride"]} leaves gaps between '
-            f'windows of crop_size={full["crop_size"]}: make it smaller.'
+            "model.test_cfg.mode='whole' has no windows: leave crop_size and "
+            "stride out, or set mode='slide'."
         )
     return full
-
-
-def _window_sides(key: str, value: Any, mode: str) -> tuple[int, int] | None:
-    if mode == 'whole':
-        if value is not None:
-            raise UserError(
-                f'model.test_cfg.{key}={value!r} is of windows, but '
-                "model.test_cfg.mode='whole' has none: set mode='slide', or "
-                f'leave {key} out.'
-            )
-        return None
-    sides = (value, value) if isinstance(value, int) else value
-    if not sides or len(sides) != 2 or min(sides) < 1:
-        raise UserError(
-            f"model.test_cfg.{key}={value!r}: mode='slide' needs a height and "
-            'width in pixels.'
-        )
-    return int(sides[0]), int(sides[1])
 
 
 def complete(key: str, cfg: Mapping | None, defaults: Mapping) -> dict:

@@ -289,3 +289,12 @@ class TestCheckpoint:
         box = BlackBox(**parts(), checkpoint=str(path))
         for key, value in box.segmentor.state_dict().items():
             assert torch.equal(value, source.state_dict()[key])
+
+
+@pytest.mark.parametrize(
+    'test_cfg', [dict(mode='slid'), dict(mode='slide', crop_size=(8, 8))]
+)
+def test_windows_that_cannot_be(test_cfg):
+    segmentor = dict(type='EncoderDecoder', **parts(), test_cfg=test_cfg)
+    with pytest.raises(ValueError, match=r'segmentor\.test_cfg\.\w+='):
+        BlackBox(segmentor=segmentor)
