@@ -43,7 +43,7 @@ assert 0 <= mmcar.calibration(log_probs[0].exp(), labels).ece < 1
 assert mmcar.hypotheses(samples, samples[0], num_classes=3)
 assert mmcar.bounds([labels], num_classes=3, num_samples=2)
 flips = mmcar.structures.ClassFlips.parse([(0, 2, 0.5)])
-assert len(flips.modes(labels[0])[0]) == 2
+assert len(flips) == 1
 try:
     import mmcar.models
 except ModuleNotFoundError as error:

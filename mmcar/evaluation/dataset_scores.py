@@ -1,6 +1,5 @@
 """All figures of a tested data set: of each image, and of all together."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -85,19 +84,21 @@ class DatasetScores:
         self._add_areas(data_sample)
         n = self.num_samples
         terms = self.ged.terms(data_sample, n)
-        figures: dict[str, Any] = dict(image=image_name(data_sample))
-        figures['GED'] = terms.ged.item()
+        bins = self._bins([self.calibration.results[-1]])
+        figures: dict[str, Any] = dict(
+            image=image_name(data_sample), GED=terms.ged.item()
+        )
         if not self.flips:
             matched = self.metrics['HMIoUMetric'].results[-1]
             figures['HM-IoU'] = matched[f'HM-IoU_{n}']
             figures['decision_IoU'] = self._decision_iou(data_sample)
-        figures['disagreement'] = terms.labels.item()
-        figures['diversity'] = terms.samples.item()
-        bins = self._bins([self.calibration.results[-1]])
-        figures['ECE'] = bins['probabilities'].ece.item()
-        figures['annotators'] = len(labels_of(data_sample))
-        figures['bins'] = {k: b.sums.tolist() for k, b in bins.items()}
-        return figures
+        return figures | dict(
+            disagreement=terms.labels.item(),
+            diversity=terms.samples.item(),
+            ECE=bins['probabilities'].ece.item(),
+            annotators=len(labels_of(data_sample)),
+            bins={k: b.sums.tolist() for k, b in bins.items()},
+        )
 
     def _decision_iou(self, data_sample: dict) -> float:
         """Mean IoU of the decision with the labels."""
@@ -160,16 +161,14 @@ class DatasetScores:
         shares = self.areas / self.areas[:, 1].sum(1)[:, None, None]
         rows = []
         for k, name in enumerate(self.classes):
-            row: dict[str, Any] = dict(
-                name=name, labelled=shares[0, 1, k].item()
-            )
+            labelled = shares[0, 1, k]
+            row = dict(name=name, labelled=labelled.item())
             for source, share in zip(SOURCES, shares[:, 0, k], strict=True):
-                row[source] = share.item()
-                row[f'{source}_excess'] = (
-                    share.item() / row['labelled'] - 1
-                    if row['labelled']
-                    else math.nan
-                )
+                excess = share / labelled - 1 if labelled else labelled / 0
+                row |= {
+                    source: share.item(),
+                    f'{source}_excess': excess.item(),
+                }
             rows.append(row)
         return rows
 

@@ -55,7 +55,7 @@ class ClassFlips:
         for row in table:
             if len(row) != 3:
                 raise UserError(
-                    f'class flips: row {row}; expected (class id, twin id, '
+                    f'class_flips: row {row}: expected (class, twin, '
                     'probability)'
                 )
         last = (num_classes or 255) - 1
@@ -102,37 +102,16 @@ class ClassFlips:
         return table[label]
 
     def flip_all(self, label: Tensor) -> Tensor:
-        """The label with every class of the table turned into its twin."""
-        label = self._wide(label)
+        """The label with every class of the table turned into its twin.
+
+        It keeps its type, if that holds every twin.
+        """
+        if max(self.ids, default=0) > torch.iinfo(label.dtype).max:
+            label = label.long()
         flipped = label
         for source, twin, _ in self.rows:
             flipped = torch.where(label == source, twin, flipped)
         return flipped.to(label.dtype)
-
-    def _wide(self, label: Tensor) -> Tensor:
-        """The label in a type that holds every twin."""
-        fits = max(self.ids, default=0) <= torch.iinfo(label.dtype).max
-        return label if fits else label.long()
-
-    def modes(self, label: Tensor) -> tuple[Tensor, Tensor]:
-        """All that a label can become, and how likely each of it is.
-
-        Args:
-            label: Label map (H, W).
-
-        Returns:
-            The maps (2^n, H, W) of n rows, in the dtype of the label if it
-            holds all ids, the label itself first; their probabilities
-            (2^n,), float64.
-        """
-        label = self._wide(label)
-        maps = label[None]
-        probs = torch.ones(1, dtype=torch.float64)
-        for source, twin, probability in self.rows:
-            flipped = torch.where(label == source, twin, maps)
-            maps = torch.cat([maps, flipped.to(label.dtype)])
-            probs = torch.cat([probs * (1 - probability), probs * probability])
-        return maps, probs
 
     def apply(self, probs: Tensor) -> Tensor:
         """Move each class's probability to its twin, as often as it flips.

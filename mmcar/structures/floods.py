@@ -12,14 +12,15 @@ def class_shares(labels: Tensor, num_classes: int) -> Tensor:
     """Share of its pixels that each label map gives to each class.
 
     Args:
-        labels: Integer label maps (N, H, W); ids of K and more, such as the
-            ignored, belong to no class.
+        labels: Integer label maps (N, H, W); other ids, such as the ignored,
+            belong to no class.
         num_classes: Number of classes K.
 
     Returns:
         (N, K), float64.
     """
-    flat = labels.flatten(1).long().clamp(max=num_classes)
+    flat = labels.flatten(1).long()
+    flat = flat.where((flat >= 0) & (flat < num_classes), num_classes)
     counts = flat.new_zeros(len(flat), num_classes + 1)
     counts.scatter_add_(1, flat, torch.ones_like(flat))
     return counts[:, :num_classes].double() / flat.shape[1]

@@ -33,7 +33,7 @@ def twin_of(value: int, table) -> int:
     return value
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30)
 @given(table=tables(), seed=st.integers(0, 999))
 def test_flip_all_and_ids_pixel_by_pixel(table, seed):
     flips = ClassFlips.parse(table, 12)
@@ -50,35 +50,7 @@ def test_flip_all_and_ids_pixel_by_pixel(table, seed):
     assert len(flips) == len(table) and [tuple(r) for r in flips] == table
 
 
-@settings(max_examples=50, deadline=None)
-@given(table=tables(), seed=st.integers(0, 999))
-def test_modes_are_all_combinations_of_flips(table, seed):
-    label = torch.from_numpy(np.random.default_rng(seed).choice(12, (4, 5)))
-    label = label.to(torch.uint8)
-    maps, probs = ClassFlips.parse(table, 12).modes(label)
-    assert maps.dtype == label.dtype and len(maps) == 2 ** len(table)
-    assert torch.equal(maps[0], label)
-    left = list(zip(maps, probs.tolist(), strict=True))
-    for state in np.ndindex(*[2] * len(table)):
-        weight, chosen = 1.0, []
-        for on, row in zip(state, table, strict=True):
-            weight *= row[2] if on else 1 - row[2]
-            chosen += [row] * on
-        mode = torch.tensor(
-            [[twin_of(int(v), chosen) for v in line] for line in label],
-            dtype=label.dtype,
-        )
-        same = [
-            i
-            for i, (found, p) in enumerate(left)
-            if torch.equal(found, mode) and p == pytest.approx(weight)
-        ]
-        assert same
-        del left[same[0]]
-    assert not left
-
-
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30)
 @given(table=tables(), seed=st.integers(0, 999))
 def test_apply_is_the_mean_over_all_modes(table, seed):
     flips = ClassFlips.parse(table, 12)
@@ -102,23 +74,18 @@ def test_draw_gives_every_mode_as_often_as_it_is_likely():
     np.random.seed(0)
     flips = ClassFlips.parse(FLIPS)
     label = np.arange(256, dtype=np.uint8).reshape(16, 16)
-    draws, seen = 4000, Counter()
+    draws, seen = 3000, Counter()
     for _ in range(draws):
         flipped = flips.draw(label).ravel()
-        state = tuple(bool(flipped[c] == t) for c, t, _ in FLIPS)
-        for value in range(256):
-            expected = value
-            for on, (c, t, _) in zip(state, FLIPS, strict=True):
-                expected = t if on and value == c else expected
-            assert flipped[value] == expected
-        seen[state] += 1
+        on = [row for row in FLIPS if flipped[row[0]] == row[1]]
+        wanted = np.arange(256)
+        for source, twin, _ in on:
+            wanted[source] = twin
+        assert (flipped == wanted).all()
+        seen[tuple(row in on for row in FLIPS)] += 1
     for state in np.ndindex(2, 2, 2):
-        p = np.prod(
-            [
-                q if on else 1 - q
-                for on, (*_, q) in zip(state, FLIPS, strict=True)
-            ]
-        )
+        pairs = zip(state, FLIPS, strict=True)
+        p = np.prod([row[2] if on else 1 - row[2] for on, row in pairs])
         error = np.sqrt(p * (1 - p) / draws)
         assert abs(seen[tuple(map(bool, state))] / draws - p) <= 4 * error
 
@@ -139,11 +106,6 @@ def test_draw_gives_every_mode_as_often_as_it_is_likely():
 def test_impossible_tables_are_refused(table, message):
     with pytest.raises(ValueError, match=message):
         ClassFlips.parse(table, num_classes=5)
-
-
-def test_one_class_leaves_no_room_for_twins():
-    with pytest.raises(ValueError, match='ids from 0 to 0'):
-        ClassFlips.parse(((0, 1, 0.5),), num_classes=1)
 
 
 def test_no_table():

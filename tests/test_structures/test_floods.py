@@ -35,8 +35,9 @@ def test_shares_and_floods_equal_counting_pixels():
 
 
 def test_ignored_pixels_belong_to_no_class():
-    labels = torch.tensor([[[0, 255], [1, 255]]], dtype=torch.uint8)
+    labels = torch.tensor([[[0, 255], [1, -1]]])
     assert class_shares(labels, 2).tolist() == [[0.25, 0.25]]
+    assert class_shares(labels.byte(), 300)[0, 255] == 0.5  # -1 wraps
 
 
 def test_a_twin_may_cover_as_much_as_its_class():

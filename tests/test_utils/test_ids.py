@@ -11,7 +11,6 @@ from mmcar.evaluation import (
     fit_field,
     flip_probability_sums,
     pairwise_iou,
-    sample_diversity,
 )
 from mmcar.evaluation.functional.pair_counts import _count_by_products
 from mmcar.sampling.support_points import map_distances
@@ -75,13 +74,12 @@ def test_metrics(metric):
 @pytest.mark.parametrize(
     'score',
     [
-        lambda x: sample_diversity(x, num_classes=CLASSES),
-        lambda x: sample_diversity(x, num_classes=256),
+        lambda x: pairwise_iou(x, x, num_classes=CLASSES),
         lambda x: pairwise_iou(x, x, num_classes=256, ignore_index=300),
         lambda x: map_distances(x, CLASSES),
         lambda x: torch.tensor(find_flip_states(x, FLIPS)),
         lambda x: fit_field([x], CLASSES, 4, ignore_index=300).correlations,
-        lambda x: FLIPS.modes(x[0])[0],
+        lambda x: FLIPS.flip_all(x),
         lambda x: flip_probability_sums(
             torch.full((CLASSES, 6, 7), 1 / CLASSES),
             x[0],

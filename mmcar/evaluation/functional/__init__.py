@@ -7,7 +7,7 @@ from .bounds import Bounds, bounds
 from .calibration import CalibrationBins, calibration, class_area_sums, entropy
 from .class_flips import flip_observations, flip_offsets, flip_probability_sums
 from .contour_boxplot import ContourBoxplot, band_depth, contour_boxplot
-from .ged import EnergyTerms, ged, ged_terms, sample_diversity
+from .ged import EnergyTerms, ged, ged_terms
 from .hm_iou import best_match_iou, hm_iou
 from .hypotheses import (
     Change,
@@ -51,6 +51,5 @@ __all__ = [
     'hypotheses',
     'max_class_area',
     'pairwise_iou',
-    'sample_diversity',
     'support_points',
 ]

@@ -72,6 +72,7 @@ def outline_sums(
     known = (~has_id(labels, ignore_index)).all(0)
     others = len(labels) - 1
     pairs = others * (others - 1)
+    height, width = labels.shape[1:]
     for k in range(1 if num_classes == 2 else 0, num_classes):
         votes = has_id(labels, k).float()
         # An outline that all share says nothing about how they differ.
@@ -80,17 +81,17 @@ def outline_sums(
         around = avg_pool2d(votes, 3, 1, padding=1, count_include_pad=False)
         outlines = (around >= OUTLINE) & (around <= 1 - OUTLINE) & open_
         for i, (down, right) in enumerate(DIRECTIONS):
-            for step in range(1, max_distance + 1):
-                windows = _shifted(labels.shape[1:], down, right, step)
-                if windows is None:
-                    break
-                one, two = (votes[(..., *window)] for window in windows)
-                near, far = (outlines[(..., *window)] for window in windows)
-                whose, rows, columns = (near & far).nonzero(as_tuple=True)
-                if not len(whose):
-                    continue
+            reach = min(height if down else width, width if right else height)
+            for step in range(1, min(max_distance + 1, reach)):
+                away = step * down, step * right
+                near, far = _windows(height, width, *away)
+                both = outlines[(..., *near)] & outlines[(..., *far)]
+                whose, rows, columns = both.nonzero(as_tuple=True)
                 # Votes (A, P) at these pixels, but not those of its owner.
-                x, y = one[:, rows, columns], two[:, rows, columns]
+                x, y = (
+                    votes[(..., *window)][:, rows, columns]
+                    for window in (near, far)
+                )
                 x[whose, range(len(whose))] = 0
                 y[whose, range(len(whose))] = 0
                 both, first, second = (x * y).sum(0), x.sum(0), y.sum(0)
@@ -104,6 +105,19 @@ def outline_sums(
                 )
                 sums[i, step - 1] += torch.stack(parts).double().sum(1)
     return sums
+
+
+Window = tuple[slice, slice]
+
+
+def _windows(
+    height: int, width: int, down: int, right: int
+) -> tuple[Window, Window]:
+    """Windows of the pixels that have another so far away, and of these."""
+    left = max(-right, 0)
+    right = max(right, 0)
+    near = slice(0, height - down), slice(left, width - right)
+    return near, (slice(down, height), slice(right, width - left))
 
 
 def correlation(sums: Tensor) -> tuple[Tensor, Tensor]:
@@ -135,23 +149,6 @@ def correlation(sums: Tensor) -> tuple[Tensor, Tensor]:
     )
     found = ((alike - apart) / (1 - pixel)).clamp(-1, 1)
     return found, (included - together[2]).nan_to_num()
-
-
-Window = tuple[slice, slice]
-
-
-def _shifted(
-    size: torch.Size, down: int, right: int, step: int
-) -> tuple[Window, Window] | None:
-    """Windows of pixels and of those some steps away; None: outside."""
-    rows, columns = step * down, step * abs(right)
-    if rows >= size[0] or columns >= size[1]:
-        return None
-    top, bottom = slice(0, size[0] - rows), slice(rows, size[0])
-    left, other = slice(0, size[1] - columns), slice(columns, size[1])
-    if right < 0:
-        left, other = other, left
-    return (top, left), (bottom, other)
 
 
 def fit_field(

@@ -252,36 +252,3 @@ def _flip_terms(
         expected_distance(among, w, w),
         1 - within / within_weight,
     )
-
-
-@torch.no_grad()
-def sample_diversity(
-    samples: Maps,
-    *,
-    num_classes: int,
-    classes: Sequence[int] | None = None,
-    absent: str | None = None,
-    sample_weights: Maps | None = None,
-) -> Tensor:
-    """E d(s, s') over all pairs of samples, a sample with itself included.
-
-    Args:
-        samples: Integer label maps, shape (N, S, H, W) or (S, H, W).
-        num_classes: See :class:`Comparison`.
-        classes: Likewise.
-        absent: Likewise.
-        sample_weights: What each sample counts, shape (S,) or (N, S); None is
-            uniform.
-
-    Returns:
-        Shape (N,), or a scalar.
-    """
-    return ged_terms(
-        samples,
-        samples[..., :1, :, :],
-        sample_weights=sample_weights,
-        num_classes=num_classes,
-        classes=classes,
-        absent=absent,
-        ignore_index=-1,  # no id that a sample can have
-    ).samples

@@ -307,20 +307,17 @@ def describe_changes(changes: Sequence[Change], classes: Sequence[str]) -> str:
     """
     if not changes:
         return 'as the decision'
-    return '; '.join(
+    return '; '.join(_words(change, classes) for change in changes)
+
+
+def _words(change: Change, classes: Sequence[str]) -> str:
+    share = '< 0.1' if change.share < 0.001 else f'{100 * change.share:.1f}'
+    pixels = 'pixel' if change.pixels == 1 else 'pixels'
+    return (
         f'{classes[change.after]} instead of {classes[change.before]} on '
-        f'{_percent(change.share)} of the image ({_pixels(change.pixels)}, '
+        f'{share} % of the image ({change.pixels} {pixels}, '
         f'{_place(change.centre)})'
-        for change in changes
     )
-
-
-def _pixels(number: int) -> str:
-    return f'{number} pixel' if number == 1 else f'{number} pixels'
-
-
-def _percent(share: float) -> str:
-    return f'{100 * share:.1f} %' if share >= 0.001 else '< 0.1 %'
 
 
 def _place(centre: tuple[float, float]) -> str:

@@ -1,6 +1,7 @@
 """How many pixels every pair of label maps shares, class by class."""
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -31,10 +32,6 @@ class PairCounts(NamedTuple):
     second: Tensor
     window: Tensor
 
-    def plus(self, other: 'PairCounts') -> 'PairCounts':
-        """The counts of other pixels in addition."""
-        return PairCounts(*(x + y for x, y in zip(self, other, strict=True)))
-
 
 def count_pairs(
     a: Tensor,
@@ -60,18 +57,20 @@ def count_pairs(
         return _count_by_products(a, b, a_window, b_window, classes)
     number = len(a) if a is b else len(a) + len(b)
     step = max(BLOCK // number // 64 * 64, 64)
-    total: PairCounts | None = None
-    for start in range(0, a.shape[1], step):
+
+    def counts(start: int) -> PairCounts:
         x, y, v, w = (
             maps[:, start : start + step].numpy()
             for maps in (a, b, a_window, b_window)
         )
         if a is b:
             y, w = x, v
-        counts = _count_words(x, y, v, w, classes)
-        total = counts if total is None else total.plus(counts)
-    assert total is not None, 'maps without a pixel are refused before'
-    return total
+        return _count_words(x, y, v, w, classes)
+
+    return reduce(
+        lambda one, other: PairCounts(*map(torch.add, one, other)),
+        map(counts, range(0, a.shape[1], step)),
+    )
 
 
 def _count_by_products(

@@ -1,7 +1,6 @@
 """Calibration of the predicted probabilities as a metric of MMEngine."""
 
 import math
-from collections.abc import Iterable
 
 import torch
 from mmseg.registry import METRICS
@@ -86,11 +85,6 @@ class CalibrationMetric(ImageMetric):
 
     def measure(self, data_sample: dict) -> dict:
         """Reduce an image to sums."""
-        if 'seg_logits' not in data_sample:
-            raise UserError(
-                f"{image_name(data_sample)}: no 'seg_logits' to take "
-                'probabilities from'
-            )
         logits = data_sample['seg_logits']['data']
         labels, weights = labels_of(data_sample), None
         flips = class_flips_of(data_sample)
@@ -105,17 +99,13 @@ class CalibrationMetric(ImageMetric):
         if mean is not None:
             if mean.shape != logits.shape:
                 raise UserError(
-                    f'{image_name(data_sample)}: sample_probs of shape '
-                    f'{tuple(mean.shape)}; expected {tuple(logits.shape)} as '
-                    'of seg_logits'
+                    f'{image_name(data_sample)}: sample_probs '
+                    f'{tuple(mean.shape)}, but seg_logits '
+                    f'{tuple(logits.shape)}; expected one shape'
                 )
             probs['_samples'] = mean
-        result = {
-            'flips': flips,
-            'labels_left_out': count_unlabelled(
-                data_sample, self.ignore_index
-            ),
-        }
+        unlabelled = count_unlabelled(data_sample, self.ignore_index)
+        result = {'flips': flips, 'labels_left_out': unlabelled}
         result |= self._sums(probs, labels, weights)
         for source, p in probs.items() if flips else ():
             result[f'offsets{source}'] = flip_probability_sums(
@@ -142,9 +132,9 @@ class CalibrationMetric(ImageMetric):
             for source in sources
         }
         logits = sources['']
-        blocks: Iterable[slice] = [slice(None)]
-        if gains_by_tiles(logits.device):
-            blocks = row_blocks((logits.shape[1], logits.shape[2]))
+        size = logits.shape[1], logits.shape[2]
+        tiled = gains_by_tiles(logits.device)
+        blocks = row_blocks(size) if tiled else [slice(None)]
         for rows in blocks:
             seen = labels[..., rows, :]
             own = None if weights is None else weights[..., rows, :]
@@ -153,10 +143,8 @@ class CalibrationMetric(ImageMetric):
                 # a log-probability is its own logit: plain ones work too
                 part = part if source else part.softmax(0)
                 bins[source].update(part, seen, own)
-        return {
-            **{f'bins{source}': own.sums for source, own in bins.items()},
-            **{f'scores{source}': own.scores for source, own in bins.items()},
-        }
+        sums = {f'bins{source}': own.sums for source, own in bins.items()}
+        return sums | {f'scores{k}': own.scores for k, own in bins.items()}
 
     def compute_metrics(self, results: list[dict]) -> dict[str, float]:
         """Add up the images' sums and turn them into scores."""
@@ -176,11 +164,11 @@ class CalibrationMetric(ImageMetric):
                 sums = sum(result[f'offsets{source}'] for result in results)
                 offsets = flip_offsets(sums, flips).tolist()
                 metrics |= self._name_offsets(offsets, flips, source)
-        unseen = [not result['scores'][0] for result in results]
-        labels = [result['labels_left_out'] for result in results]
         return metrics | {
-            'calibration_left_out': sum(unseen),
-            'calibration_labels_left_out': sum(labels),
+            'calibration_left_out': sum(not r['scores'][0] for r in results),
+            'calibration_labels_left_out': sum(
+                r['labels_left_out'] for r in results
+            ),
         }
 
     def _name_offsets(

@@ -105,21 +105,19 @@ def _complete(
     config: dict, metric: type, num_samples: int | Sequence[int]
 ) -> dict:
     """Add the sample count where it belongs; refuse what cannot be built."""
-    parameters = inspect.signature(metric).parameters
-    if 'num_samples' in parameters or issubclass(metric, SampleMetric):
+    signature = inspect.signature(metric)
+    if 'num_samples' in signature.parameters or issubclass(
+        metric, SampleMetric
+    ):
         config.setdefault('num_samples', num_samples)
-    missing = [
-        p.name
-        for p in parameters.values()
-        if p.default is p.empty
-        and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
-        and p.name not in config
-    ]
-    if missing:
+    given = {k: v for k, v in config.items() if k != 'type'}
+    try:
+        signature.bind(**given)
+    except TypeError as error:
         raise UserError(
-            f'{config["type"]} needs {", ".join(missing)}, which a name does '
-            "not say: put the metric into the config's test_evaluator"
-        )
+            f'{config["type"]}: {error}, which a name does not say: put the '
+            "metric into the config's test_evaluator"
+        ) from error
     return config
 
 

@@ -58,6 +58,16 @@ def cityscapes24(num_samples: int) -> tuple[Tensor, Tensor]:
     return maps[:-1], maps[-1] % 19
 
 
+def modes(label: Tensor) -> tuple[Tensor, Tensor]:
+    """All that a label (H, W) can become, (2^n, H, W), and how likely."""
+    maps, probs = label[None], torch.ones(1, dtype=torch.float64)
+    for source, twin, p in FLIPS:
+        flipped = torch.where(label == source, twin, maps).to(maps.dtype)
+        maps = torch.cat([maps, flipped])
+        probs = torch.cat([probs * (1 - p), probs * p])
+    return maps, probs
+
+
 def ours_lidc(samples: Tensor, labels: Tensor, limit: float) -> tuple:
     """Packed bits."""
     options = {'num_classes': 2, 'classes': (1,), 'absent': 'one'}
@@ -124,7 +134,7 @@ def _loop_confusion(
         union = (table.sum(0) + table.sum(1))[FLIPS.ids] - inter
         return 1 - (inter[union > 0] / union[union > 0]).mean()
 
-    labels, weights = FLIPS.modes(label)
+    labels, weights = modes(label)
     flat = (m.flatten(1).numpy() for m in (samples, labels))
     return _loop(distance, *flat, weights.numpy(), limit)
 
@@ -172,7 +182,7 @@ def broadcast_lidc(samples: Tensor, labels: Tensor, limit: float) -> tuple:
 
 def broadcast_flips(samples: Tensor, label: Tensor, limit: float) -> tuple:
     """All pairs in one tensor; per class, or it would take 10 GB."""
-    labels, weights = FLIPS.modes(label)
+    labels, weights = modes(label)
 
     def distance(x: Tensor, y: Tensor) -> Tensor:
         ious = [_broadcast_iou(x == c, y == c) for c in FLIPS.ids]
