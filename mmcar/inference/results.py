@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import cv2
@@ -30,12 +30,15 @@ from ..report import (
     overlay_palette,
 )
 from ..report.files import drop_samples, encode_labels, write_figure
+from ..report.page.encoding import pick_pixels, shown_size
 from ..structures import ClassFlips
 from ..utils.errors import UserError
 from ..utils.files import inside, write_file, write_files
 from .image_inputs import Inputs, LoadedImage
 
 DPI = 110
+SHOWN = 1536
+"""Longest side of an image in a figure; larger ones are shown smaller."""
 FIGURES = ('uncertainty', 'hypotheses', 'contours')
 
 
@@ -204,6 +207,9 @@ class InferenceResult:
 
     def figures(self) -> dict[str, Figure]:
         """Draw ``uncertainty``, ``hypotheses`` and, if K = 2, ``contours``."""
+        height, width = self.decision.shape
+        if max(height, width) > SHOWN:
+            return self._picked(shown_size((height, width), SHOWN)).figures()
         maps = {
             'pixelwise probabilities': self.entropy,
             f'mean of {len(self.samples)} samples': self.sample_entropy,
@@ -225,6 +231,23 @@ class InferenceResult:
                 self.image, self.samples == 1, self.boxplot, self.classes[1]
             )
         return figures
+
+    def _picked(self, size: tuple[int, int]) -> 'InferenceResult':
+        """The result at a smaller size, for figures."""
+        box = self.boxplot
+        if box is not None:
+            regions = {
+                name: torch.from_numpy(pick_pixels(maps.numpy(), size))
+                for name, maps in box._asdict().items()
+                if isinstance(maps, torch.Tensor) and maps.ndim == 2
+            }
+            box = box._replace(**regions)
+        names = ('decision', 'samples', 'entropy', 'sample_entropy')
+        maps = {name: pick_pixels(getattr(self, name), size) for name in names}
+        image = cv2.resize(
+            self.image, size[::-1], interpolation=cv2.INTER_AREA
+        )
+        return replace(self, image=image, boxplot=box, **maps)
 
     def _packed(self) -> bytes:
         """All arrays, as an NPZ file."""

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmcar.utils.windows import iter_windows, stitch
-from tests.toys import toy_batch, toy_model
+from tests.toys import toy_batch, toy_config, toy_model
 
 SIDE = st.integers(1, 17)
 
@@ -93,6 +93,36 @@ def test_too_large_images_are_seen_in_windows_by_themselves(monkeypatch):
         for one, other in zip(expected, found, strict=True):
             alike = torch.equal(one.seg_logits.data, other.seg_logits.data)
             assert alike == same
+
+
+UNET = dict(type='RefinementUNet', noise_size=4, base_channels=4, depth=2)
+NET = dict(type='ConvCalibration', channels=4)
+
+
+@pytest.mark.parametrize(
+    'generator',
+    [UNET, UNET | dict(gumbel={}), dict(type='TunedSampler', net=NET)],
+    ids=['UNet', 'recipe', 'tuned'],
+)
+def test_a_generator_in_one_window_draws_what_it_draws_at_once(
+    generator, monkeypatch
+):
+    head = toy_config()['decode_head'] | dict(generator=generator)
+    model = toy_model(decode_head=head).eval()
+    for weight in model.decode_head.generator.parameters():
+        torch.nn.init.normal_(weight, std=0.3)
+    expected = model.test_step(toy_batch())
+    monkeypatch.setattr('mmcar.utils.windows.LARGE', ((16, 16), (16, 16)))
+    monkeypatch.setattr('mmcar.utils.windows.WHOLE', 1)
+    found = model.test_step(toy_batch())
+    for one, other in zip(expected, found, strict=True):
+        torch.testing.assert_close(
+            one.sample_probs.data, other.sample_probs.data
+        )
+        assert torch.equal(one.pred_samples.data, other.pred_samples.data)
+    monkeypatch.setattr('mmcar.utils.windows.LARGE', ((8, 8), (4, 4)))
+    (other, _) = model.test_step(toy_batch())
+    assert not torch.equal(other.sample_probs.data, one.sample_probs.data)
 
 
 @pytest.mark.parametrize(

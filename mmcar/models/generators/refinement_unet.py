@@ -4,6 +4,7 @@ Noise enters in the decoder only, so the encoder, the skip connections and
 the first decoder block up to its noise run once per image.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -20,6 +21,7 @@ from ...sampling.kernels import (
     may_run,
 )
 from ...utils.checks import at_least, channels, fraction, one_of, positive
+from ...utils.windows import Window, stitch, window_for
 from .base import BaseGenerator
 from .unet_blocks import UpBlock, down_block
 
@@ -42,6 +44,20 @@ class UNetFeatures(NamedTuple):
     pooled: Tensor
     folded: list[FoldedBlock] | None
     posterior: tuple[Tensor, Tensor] | None = None
+
+
+class LargeImage(NamedTuple):
+    """An image that is looked at in windows, again for every sample.
+
+    Attributes:
+        log_probs: F's log-probabilities (B, K, H, W).
+        image: The image (B, C, H, W).
+        windows: Their size and stride.
+    """
+
+    log_probs: Tensor
+    image: Tensor
+    windows: Window
 
 
 @MODELS.register_module()
@@ -128,13 +144,21 @@ class RefinementUNet(BaseGenerator):
             nn.init.zeros_(self.logits.weight)
             nn.init.zeros_(self.logits.bias)
 
-    def encode(self, image: Tensor, log_probs: Tensor) -> UNetFeatures:
+    def encode(
+        self, image: Tensor, log_probs: Tensor
+    ) -> UNetFeatures | LargeImage:
         """Run encoder, skip connections and the start of the first up block.
 
         Args:
             image: Images (B, C, H, W).
             log_probs: F's log-probabilities (B, K, H, W).
         """
+        windows = None if self.training else window_for(image)
+        if windows is None:
+            return self._look(image, log_probs)
+        return LargeImage(log_probs, image, windows)
+
+    def _look(self, image: Tensor, log_probs: Tensor) -> UNetFeatures:
         channels(image, **{'generator.in_channels': self.in_channels})
         inputs = torch.cat((image, bounded_exp(log_probs)), dim=1)
         levels = [fast_layout(inputs)]
@@ -153,26 +177,49 @@ class RefinementUNet(BaseGenerator):
             log_probs, base, skips, bottom.mean((2, 3)), folded
         )
 
-    def decode(self, features: UNetFeatures, z: Tensor) -> Tensor:
+    def decode(self, features: UNetFeatures | LargeImage, z: Tensor) -> Tensor:
         """Return logits (s, B, K, H, W) for noise ``z`` (s, B, d)."""
         log_probs = features.log_probs
         own = 0 if self.gumbel is None else self.gumbel.noise_size
         shared, z = z[..., :own], z[..., own:]
-        z = self._latent(features, z)
-        if features.folded and may_run(self.up):
-            logits = decode_folded(
-                self.up[0], features.base, features.folded, self.logits, z
-            )
+        if isinstance(features, LargeImage):  # the same noise in all windows
+            maps = [
+                stitch(
+                    partial(self._refine_window, z=one[None]),
+                    features.image,
+                    log_probs,
+                    *features.windows,
+                )
+                for one in z
+            ]
+            logits = torch.stack(maps)
+            if self.gumbel is not None:
+                log_probs = self.gumbel.likely(log_probs)
         else:
-            x = self.up[0].modulate(features.base[None], z)
-            for block, skip in zip(self.up[1:], features.skips, strict=True):
-                x = block.modulate(block.merge(x, skip), z)
-            logits = self.logits(x).reshape(-1, *log_probs.shape)
+            logits = self._refine(features, z)
         if self.residual:
             logits = logits + log_probs
         if self.gumbel is None:
             return logits
         return self.gumbel.perturb(logits, shared)
+
+    def _refine_window(
+        self, image: Tensor, log_probs: Tensor | None, z: Tensor
+    ) -> Tensor:
+        assert log_probs is not None  # `stitch` passes it on
+        return self._refine(self._look(image, log_probs), z)[0]
+
+    def _refine(self, features: UNetFeatures, z: Tensor) -> Tensor:
+        """What is added to log F, or stands in its place, (s, B, K, H, W)."""
+        z = self._latent(features, z)
+        if features.folded and may_run(self.up):
+            return decode_folded(
+                self.up[0], features.base, features.folded, self.logits, z
+            )
+        x = self.up[0].modulate(features.base[None], z)
+        for block, skip in zip(self.up[1:], features.skips, strict=True):
+            x = block.modulate(block.merge(x, skip), z)
+        return self.logits(x).reshape(-1, *features.log_probs.shape)
 
     def _latent(self, features: UNetFeatures, z: Tensor) -> Tensor:
         """Return what scales and shifts features (s, B, d): the noise."""
@@ -203,7 +250,7 @@ class LatentUNet(RefinementUNet):
 
     def encode(self, image: Tensor, log_probs: Tensor) -> UNetFeatures:
         """Encode as :class:`RefinementUNet` does, and the latent code."""
-        features = super().encode(image, log_probs)
+        features = self._look(image, log_probs)
         mean, logvar = self.code(features.pooled).float().chunk(2, dim=1)
         # Without a prior in the loss nothing else bounds the variance.
         return features._replace(posterior=(mean, logvar.clamp(-16, 16)))

@@ -7,6 +7,8 @@ from torch import Tensor
 
 from ...utils.checks import positive
 from ...utils.errors import UserError
+from ...utils.precision import safe_log
+from ...utils.windows import stitch, window_for
 from ..parts import build_part
 from .gumbel_sampler import GumbelSampler
 
@@ -58,7 +60,15 @@ class TunedSampler(GumbelSampler):
 
     def encode(self, image: Tensor, log_probs: Tensor | None) -> Tensor:
         """Return the net's log-probabilities (B, K, H, W), whatever F's."""
+        window = None if self.training else window_for(image)
+        if window is not None:
+            probs = stitch(self._probs, image, None, *window)
+            return self.gumbel.likely(safe_log(probs))
         logits = self.net(image).float() / self.net_temperature
         log_probs = logits.log_softmax(dim=1)
         # What is left out would get no gradient, hence never come back.
         return log_probs if self.training else self.gumbel.likely(log_probs)
+
+    def _probs(self, image: Tensor, prior: None) -> Tensor:
+        """The net's probabilities (B, K, H, W) of a window."""
+        return (self.net(image).float() / self.net_temperature).softmax(1)
