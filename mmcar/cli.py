@@ -30,9 +30,9 @@ from .utils.errors import UserError, sentence_of, words_of
 LAUNCHERS = ('none', 'pytorch', 'slurm', 'mpi')
 AMP_TYPES = ('OptimWrapper', 'AmpOptimWrapper')
 REPORT = (
-    'this is a bug, not your mistake, unless the last lines above are code '
-    'of your own. Please report it with these lines, the command, the config '
-    'and what `python -m mmengine.utils.dl_utils.collect_env` prints.'
+    'if the last lines above are code of your own, the mistake is there. Else '
+    'this is a bug: please report it with these lines, the command, the '
+    'config and what `python -m mmengine.utils.dl_utils.collect_env` prints.'
 )
 # Parameters of mallopt, from glibc's malloc.h.
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4

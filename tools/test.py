@@ -1,6 +1,7 @@
 """Test a model: a table of scores, and predictions as files or figures."""
 
 import argparse
+import json
 from pathlib import Path
 
 from mmengine.config import Config
@@ -187,6 +188,17 @@ def load(
         cli.load_checkpoint(runner, checkpoint)
 
 
+def keep_other_scores(path: Path, report: dict) -> None:
+    """Give the scores of another test a name of their own."""
+    if not path.is_file() or json.loads(path.read_text()) == report:
+        return
+    number = 1
+    while (kept := path.with_stem(f'{path.stem}_{number}')).exists():
+        number += 1
+    path.rename(kept)
+    print(f'Scores of the test before: {kept}')
+
+
 def main() -> None:
     """Test."""
     args = parse_args()
@@ -209,6 +221,7 @@ def main() -> None:
         independent_samples=independent,
         scores=scores,
     )
+    keep_other_scores(path, report)
     write_json(path, report)
     rows = [
         [name, f'{value:.4g}']

@@ -38,21 +38,25 @@ def label_distribution(
             "'gt_sem_segs': let the pipeline keep all annotators, "
             "dict(type='LoadMultiAnnotations', keep_all=True)"
         )
-    labels = field.get('data').long()  # (A, H, W)
-    labelled = labels != ignore_index
-    outside = labelled & ((labels < 0) | (labels >= num_classes))
-    # Elsewhere the look would make the device wait; what has come there was
-    # checked by the data preprocessor.
-    if labels.device.type == 'cpu' and outside.any():
-        raise UserError(
-            f'{data_sample.get("img_path", "the sample")}: label '
-            f'{labels[outside][0].item()} is not one of the {num_classes} '
-            f'classes, nor the ignore index {ignore_index}'
-        )
-    counts = torch.zeros(
-        num_classes, *labels.shape[1:], device=labels.device
-    ).scatter_add_(0, labels.where(labelled, 0), labelled.float())
-    valid = labelled.any(0)
-    total = labelled.sum(0).clamp(min=1)
-    probs = class_flips_of(data_sample).apply(counts / total)
+    labels = field.get('data')  # (A, H, W)
+    size, device = labels.shape[1:], labels.device
+    counts = torch.zeros(num_classes, *size, device=device)
+    total = torch.zeros(size, device=device)
+    for own in labels:  # one by one: they may be large
+        ids = own.long()
+        labelled = ids != ignore_index
+        outside = labelled & ((ids < 0) | (ids >= num_classes))
+        # Elsewhere the look would make the device wait; what has come there
+        # was checked by the data preprocessor.
+        if device.type == 'cpu' and outside.any():
+            raise UserError(
+                f'{data_sample.get("img_path", "the sample")}: label '
+                f'{ids[outside][0].item()} is not one of the {num_classes} '
+                f'classes, nor the ignore index {ignore_index}'
+            )
+        found = labelled.float()
+        counts.scatter_add_(0, ids.where(labelled, 0)[None], found[None])
+        total += found
+    valid = total > 0
+    probs = class_flips_of(data_sample).apply(counts / total.clamp(min=1))
     return torch.where(valid, probs, 1 / num_classes), valid

@@ -18,7 +18,15 @@ SYSTEM = {
     errno.EISDIR: 'this is a folder; expected a file',
     errno.ENOTDIR: 'a folder of this path is a file',
     errno.ENAMETOOLONG: 'the name is too long: shorten it',
+    errno.ENOENT: 'no such file or folder',
+    errno.ELOOP: 'a link that leads to itself: remove it',
+    errno.EMFILE: 'too many open files: lower num_workers, or raise the limit '
+    '(ulimit -n)',
+    errno.EADDRINUSE: 'the address is in use: choose another port, e.g. '
+    'PORT=29501 before tools/dist_train.sh',
+    errno.ENOMEM: 'memory is used up: lower batch_size or num_workers',
 }
+OUT_OF_MEMORY = "can't allocate memory"  # torch's words, on a CPU
 WORKER = 'in DataLoader worker process'
 KILLED = 'DataLoader worker (pid'  # torch's words for one that is gone
 
@@ -71,6 +79,8 @@ def sentence_of(error: BaseException) -> str | None:
             'If a process was killed, often for lack of memory, lower '
             'num_workers or the batch size.'
         )
+    if isinstance(error, MemoryError) or OUT_OF_MEMORY in str(error):
+        return f'{SYSTEM[errno.ENOMEM]} ({error}).'
     if not isinstance(error, OSError) or error.errno not in SYSTEM:
         return None
     where = f'{error.filename}: ' if error.filename else ''

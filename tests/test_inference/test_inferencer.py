@@ -12,6 +12,7 @@ from mmseg.registry import MODELS
 from mmcar.apis import StochasticInferencer
 from mmcar.inference.image_inputs import list_images
 from mmcar.inference.inferencer import Unreadable, windows
+from mmcar.utils.errors import UserError
 from tests.test_inference.models import (
     own_config,
     read_bgr,
@@ -96,6 +97,12 @@ def test_same_seed_same_samples(which, images, request):
             np.testing.assert_array_equal(result.samples, expected)
     other = samples_of(inferencer(images, num_samples=16, seed=4))
     assert (other['0'] != usual['0']).any()
+
+
+@pytest.mark.parametrize('name', ['sampler', 'window', 'stride'])
+def test_a_setting_of_the_model_is_no_setting_of_a_call(own, images, name):
+    with pytest.raises(UserError, match=f'StochasticInferencer.*{name}='):
+        own(images, **{name: (8, 8)})
 
 
 def test_results_come_in_the_order_of_the_inputs(own, images):

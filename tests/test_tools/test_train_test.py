@@ -14,6 +14,7 @@ import torch
 from mmcar.apis import training
 from tests.test_compat import MakesFile
 from tests.test_tools.project import ROOT, run, write_config
+from tests.test_tools.scripts import load_script
 from tests.toys import toy_config
 
 TRAIN = ROOT / 'tools' / 'train.py'
@@ -81,6 +82,16 @@ def test_scores_files_and_figures(trained, tmp_path):
     assert len(list((tmp_path / 'show' / 'val').glob('*.png'))) == 4
     drawn = sorted(path.name for path in (tmp_path / 'figures').iterdir())
     assert drawn == ['reliability.png', 'samples.png']
+
+
+def test_scores_of_another_test_are_kept(tmp_path):
+    keep = load_script('test.py').keep_other_scores
+    path = tmp_path / 'test_scores.json'
+    for number in (0, 1, 1, 2):
+        keep(path, dict(scores=number))
+        path.write_text(json.dumps(dict(scores=number)))
+    kept = [json.loads(p.read_text()) for p in sorted(tmp_path.iterdir())]
+    assert [report['scores'] for report in kept] == [2, 0, 1]
 
 
 def test_figures(trained, tmp_path):

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from typing_extensions import Unpack
 
+from ...sampling.kernels import label_dtype
 from ...structures import ClassFlips, label_distribution
 from ...utils.errors import UserError
 from ...utils.ids import has_id
@@ -65,8 +66,8 @@ def argmax_of_mean(
 
 def _inverse_cdf(probs: Tensor, u: Tensor) -> Tensor:
     """Class whose share of [0, 1) holds u: (K, H, W), (S, ...) -> maps."""
-    edges = probs.cumsum(0)[:-1]
-    return torch.stack([(edges <= x).sum(0) for x in u])
+    edges, dtype = probs.cumsum(0)[:-1], label_dtype(len(probs))
+    return torch.stack([(edges <= x).sum(0, dtype=dtype) for x in u])
 
 
 def random_threshold(
@@ -84,7 +85,8 @@ def shared_gumbel(
     u = torch.rand(number, len(truth.probs), 1, 1, generator=generator)
     log_probs = truth.probs.log()
     noise = -(-u.clamp_min(1e-30).log()).log()
-    return torch.stack([(log_probs + g).argmax(0) for g in noise])
+    dtype = label_dtype(len(log_probs))
+    return torch.stack([(log_probs + g).argmax(0).to(dtype) for g in noise])
 
 
 def independent_pixels(
@@ -226,5 +228,6 @@ def _drawable(labels: Tensor, probs: Tensor, ignore_index: int) -> Tensor:
     """
     ignored = has_id(labels, ignore_index)
     labelled = ~ignored.flatten(1).all(1)
-    filled = torch.where(ignored, probs.argmax(0), labels.long())
+    likeliest = probs.argmax(0).to(label_dtype(len(probs)))
+    filled = torch.where(ignored, likeliest, labels.to(likeliest))
     return filled[labelled] if labelled.any() else filled

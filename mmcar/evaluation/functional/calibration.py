@@ -220,8 +220,11 @@ def class_area_sums(
         Shape (2, K), float64, on the CPU: expected, labelled. Add them over
         images.
     """
-    _, ids, weights = _observe(ignore_index, probs, labels, weights)
-    count = weights.sum(0)  # (H, W)
-    expected = (probs.double() * count).sum((1, 2))
-    labelled = torch.bincount(ids.flatten(), weights.flatten(), len(probs))
-    return torch.stack([expected, labelled]).cpu()
+    sums = torch.zeros(2, len(probs)).double()
+    for i, label in enumerate(labels):  # one by one: they may be large
+        own = None if weights is None else weights[i : i + 1]
+        _, ids, own = _observe(ignore_index, probs, label[None], own)
+        expected = (probs.double() * own).sum((1, 2))
+        labelled = torch.bincount(ids.flatten(), own.flatten(), len(probs))
+        sums += torch.stack([expected, labelled]).cpu()
+    return sums
