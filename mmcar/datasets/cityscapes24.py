@@ -13,8 +13,8 @@ from ..utils.errors import MissingFileError, UserError
 from .listing import check_indices
 
 FLIPPED = ('sidewalk', 'person', 'car', 'vegetation', 'road')
+# Of the paper, for each of the flipped classes.
 FLIP_RATES = [n / 17 for n in (8, 7, 6, 5, 4)]
-"""Of the paper, for each of the flipped classes."""
 
 
 @DATASETS.register_module()

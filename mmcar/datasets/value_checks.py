@@ -9,10 +9,10 @@ import numpy as np
 from .image_files import DEEP_STEPS
 from .listing import Problem
 
+# Share of values at an image's maximum from which it counts as clipped.
 SATURATED = 0.5
-"""Share of values at an image's maximum from which it counts as clipped."""
+# Factor between the span of an image and the usual one that is odd.
 ODD_SPAN = 16
-"""Factor between the span of an image and the usual one that is odd."""
 
 
 class ImageValues(NamedTuple):

@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import numpy as np
@@ -6,10 +5,9 @@ import pytest
 from mmengine.config import Config
 from mmseg.registry import DATASETS
 
-from mmcar.datasets import LIDCDataset, lidc
-from mmcar.utils.errors import UserError
+from mmcar.datasets import LIDCDataset
 
-from .samples import PREFIX, make_set, write
+from .samples import write
 
 CONFIGS = Path(__file__).parents[2] / 'configs/_base_/datasets'
 
@@ -49,23 +47,3 @@ def test_patient_by_scan_uid():
     )
     uid = '1.3.6.1.4.1.14519.5.2.1.6279'
     assert data._record(f'{uid}_00012.png', [])['patient'] == uid
-
-
-@pytest.mark.parametrize(
-    ('settings', 'part'),
-    [
-        ({'spacing': 0.5, 'patients': 150}, True),
-        ({'spacing': 0.5, 'patients': 875}, False),
-        ({'slices': 20, 'patients': 5}, False),  # of a pickle: always whole
-    ],
-)
-def test_a_part_says_so(tmp_path, monkeypatch, settings, part):
-    root = make_set(tmp_path)
-    said = []
-    monkeypatch.setattr(lidc, 'print_log', lambda text, **_: said.append(text))
-    (root / 'settings.json').write_text(json.dumps(settings))
-    LIDCDataset(data_root=str(root), data_prefix=PREFIX)
-    assert ['150 of 875' in text for text in said] == [True] * part
-    (root / 'settings.json').write_text('{')
-    with pytest.raises(UserError, match=r'settings\.json'):
-        LIDCDataset(data_root=str(root), data_prefix=PREFIX)

@@ -33,9 +33,9 @@ def draw(sampler, log_probs, draws):
 def test_frequencies_are_those_of_f(length):
     log_probs = random_f()
     sampler = GumbelSampler(5, correlation_length=length, groups=GROUPS)
-    labels = draw(sampler, log_probs, 6000)
+    labels = draw(sampler, log_probs, 4000)
     found = torch.stack([(labels == k).double().mean(0) for k in range(5)])
-    assert (found - log_probs[0].exp()).abs().max() < 0.03
+    assert (found - log_probs[0].exp()).abs().max() < 0.04
 
 
 @pytest.mark.parametrize(
@@ -103,25 +103,6 @@ def test_groups_below_the_floor_never_happen_and_names_may():
     assert (found[:, 1] == 0).all() and found[:, 0].min() > 0
     share = PROBS[0] / (PROBS[0] + PROBS[2])
     assert found[0, 0].item() == pytest.approx(share.item(), abs=0.02)
-
-
-def test_softmax_has_the_same_decision():
-    sampler = GumbelSampler(5, groups=GROUPS, temperature=0.1)
-    state = sampler.encode(IMAGE, random_f())
-    z = torch.randn(6, 1, sampler.noise_size)
-    probs = sampler.sample(state, z)
-    torch.testing.assert_close(probs.sum(2), torch.ones(6, 1, 12, 20))
-    assert torch.equal(probs.argmax(2), sampler.sample_labels(state, z).long())
-
-
-def test_no_groups_are_the_sampler_of_classes():
-    plain, grouped = GumbelSampler(5), GumbelSampler(5, groups=())
-    z = torch.randn(8, 1, plain.noise_size)
-    log_probs = random_f()
-    assert torch.equal(
-        grouped.sample_labels(grouped.encode(IMAGE, log_probs), z),
-        plain.sample_labels(plain.encode(IMAGE, log_probs), z),
-    )
 
 
 def test_classes_in_no_group_are_alone():

@@ -57,8 +57,9 @@ def brute_force(scores, log_probs, noise, order):
     return labels
 
 
-@pytest.mark.parametrize('samples', (1, 2, 7, 16))
-@pytest.mark.parametrize('classes', (2, 3, 6))
+@pytest.mark.parametrize(
+    ('samples', 'classes'), [(1, 3), (7, 2), (7, 6), (16, 3)]
+)
 def test_labels_are_those_of_brute_force(samples, classes):
     scores, log_probs, noise = random_inputs(samples, classes, size=(3, 4))
     scores = scores.round()  # with ties
@@ -68,12 +69,12 @@ def test_labels_are_those_of_brute_force(samples, classes):
     assert torch.equal(found, expected)
 
 
-@pytest.mark.parametrize('samples', (1, 2, 3, 16, 33, 100))
 @pytest.mark.parametrize(
-    ('classes', 'groups'), ((2, None), (5, None), (6, TWINS))
+    ('samples', 'classes', 'groups'),
+    [(1, 5, None), (3, 6, TWINS), (33, 2, None), (100, 6, TWINS)],
 )
 def test_frequencies_are_right_up_to_one_sample(samples, classes, groups):
-    for seed in range(5):
+    for seed in range(2):
         scores, log_probs, noise = random_inputs(samples, classes, seed)
         labels = Margins(classes, groups).labels(scores, log_probs, noise)
         assert labels.min() >= 0 and labels.max() < classes
@@ -241,9 +242,6 @@ def test_learning_through_ranks_makes_pixels_agree():
     assert (frequencies(labels, 2) == 0.5).all()
 
 
-def test_other_numbers_of_classes_are_refused():
-    scores, log_probs, noise = random_inputs(4, 3)
-    with pytest.raises(UserError, match='margins of 4 classes'):
-        Margins(4).labels(scores, log_probs, noise)
+def test_groups_of_no_classes_are_refused():
     with pytest.raises(UserError, match='ids from 0 to 2'):
         Margins(3, [(1, 7)])

@@ -55,11 +55,11 @@ def test_global_random_state_untouched(noise):
 
 def test_one_vector_is_standard_normal(noise):
     # The first vector of many images: independent draws for both sources.
-    keys = [str(i) for i in range(4000)]
+    keys = [str(i) for i in range(1500)]
     z = noise(keys, 1, 2, seed=0)[0].numpy()
     for column in z.T:
         assert stats.kstest(column, 'norm').pvalue > 1e-4
-    assert abs(np.corrcoef(z.T)[0, 1]) < 4 / np.sqrt(4000)
+    assert abs(np.corrcoef(z.T)[0, 1]) < 4 / np.sqrt(1500)
 
 
 def test_sobol_covers_evenly():
@@ -79,15 +79,6 @@ def test_sobol_is_finite_over_many_draws():
 def test_pinned_entropy():
     """Published samples must stay reproducible: a change here is breaking."""
     assert _entropy((0, 1), 'val/a.png') == 590945384845730849
-
-
-@pytest.mark.parametrize(
-    ('samples', 'size', 'message'),
-    [(0, 4, 'num_samples=0'), (2, 0, 'noise_size=0')],
-)
-def test_refuses_nothing_to_draw(noise, samples, size, message):
-    with pytest.raises(ValueError, match=message):
-        noise(['a'], samples, size, seed=0)
 
 
 def test_sobol_refuses_too_many_dimensions():

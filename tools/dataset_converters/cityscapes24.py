@@ -18,9 +18,9 @@ from collections import Counter
 from pathlib import Path
 
 import cv2
-from writing import claim_folder, positive
+from writing import claim_folder, converter_arguments, positive
 
-from mmcar.cli import add_console_arguments, run_tool
+from mmcar.cli import run_tool
 from mmcar.datasets.image_files import read_image, write_png
 from mmcar.datasets.label_files import read_label
 from mmcar.utils.errors import UserError
@@ -36,14 +36,9 @@ TRAIN_IDS = dict.fromkeys(range(256), 255) | {
 
 def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument('cityscapes', type=Path)
-    parser.add_argument('out_dir', type=Path)
+    parser = converter_arguments(__doc__, 'cityscapes', 'out_dir')
     parser.add_argument('--height', type=int, default=256)
     parser.add_argument('--splits', nargs='+', default=['train', 'val'])
-    add_console_arguments(parser)
     args = parser.parse_args(argv)
     if len(set(args.splits)) < len(args.splits):
         parser.error(f'--splits {args.splits}: expected each split once')

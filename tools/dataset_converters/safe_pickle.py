@@ -2,6 +2,7 @@
 
 import codecs
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,14 @@ import numpy as np
 
 from mmcar.utils.errors import UserError
 
-_core = getattr(np, '_core', None) or np.core
+CORE = (getattr(np, '_core', None) or np.core).__name__
+ALLOWED = {
+    ('numpy', 'ndarray'),
+    ('numpy', 'dtype'),
+    (f'{CORE}.multiarray', '_reconstruct'),
+    (f'{CORE}.multiarray', 'scalar'),
+    (f'{CORE}.numeric', '_frombuffer'),
+}
 
 
 def _latin1(text: str, encoding: str) -> bytes:
@@ -19,31 +27,15 @@ def _latin1(text: str, encoding: str) -> bytes:
     return codecs.encode(text, 'latin1')
 
 
-# NumPy 2 renamed numpy.core to numpy._core; pickles carry either name.
-_ALLOWED = {
-    ('numpy', 'ndarray'): np.ndarray,
-    ('numpy', 'dtype'): np.dtype,
-    ('_codecs', 'encode'): _latin1,
-    **{
-        (f'numpy.{core}.{module}', name): getattr(getattr(_core, module), name)
-        for core in ('core', '_core')
-        for module, name in (
-            ('multiarray', '_reconstruct'),
-            ('multiarray', 'scalar'),
-            ('numeric', '_frombuffer'),
-        )
-    },
-}
-
-
 class _PlainUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Callable:
-        try:
-            return _ALLOWED[module, name]
-        except KeyError:
-            raise pickle.UnpicklingError(
-                f'it wants to call {module}.{name}'
-            ) from None
+        if (module, name) == ('_codecs', 'encode'):
+            return _latin1
+        # NumPy 2 renamed numpy.core to numpy._core; pickles carry either.
+        module = re.sub(r'^numpy\._?core\b', CORE, module)
+        if (module, name) not in ALLOWED:
+            raise pickle.UnpicklingError(f'it wants to call {module}.{name}')
+        return super().find_class(module, name)
 
 
 def load_plain_pickle(path: str | Path) -> object:

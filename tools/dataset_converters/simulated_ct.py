@@ -1,5 +1,7 @@
 """A made-up CT crop around a nodule whose outlines are real."""
 
+from collections.abc import Sequence
+
 import cv2
 import numpy as np
 from lidc_outlines import Nodule
@@ -44,7 +46,7 @@ def lung(rng: np.random.Generator, size: int) -> np.ndarray:
 
 
 def simulate_crop(
-    nodule: Nodule, masks: np.ndarray, rng: np.random.Generator
+    nodule: Nodule, masks: np.ndarray, seed: Sequence[int]
 ) -> np.ndarray:
     """Draw a grey image that fits the readers' masks on one slice.
 
@@ -58,11 +60,12 @@ def simulate_crop(
     Args:
         nodule: The nodule, for its ratings.
         masks: Readers' masks on the slice, (4, size, size) of 0 and 1.
-        rng: Source of all randomness.
+        seed: Of all randomness.
 
     Returns:
         Image (size, size) uint8.
     """
+    rng = np.random.default_rng(seed)
     size = masks.shape[-1]
     subtlety, margin, texture = (
         np.mean([getattr(r, name) for r in nodule.readings])

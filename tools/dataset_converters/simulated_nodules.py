@@ -10,14 +10,19 @@ adds them.
 """
 
 import argparse
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from simulated_ct import blur, lung
-from writing import CountingWriter, claim_folder, positive, write_settings
+from writing import (
+    CountingWriter,
+    claim_folder,
+    converter_arguments,
+    positive,
+    write_settings,
+)
 
-from mmcar.cli import add_console_arguments, run_tool
+from mmcar.cli import run_tool
 from mmcar.utils.progress import track
 
 # Of each 20 images.
@@ -110,14 +115,10 @@ def hand(rng: np.random.Generator, size: int, pixels: float) -> np.ndarray:
 
 def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument('out_dir', type=Path)
+    parser = converter_arguments(__doc__, 'out_dir')
     parser.add_argument('--images', type=int, default=2000, help='of all')
     parser.add_argument('--size', type=int, default=96, help='pixels')
     parser.add_argument('--seed', type=int, default=0)
-    add_console_arguments(parser)
     args = parser.parse_args(argv)
     positive(parser, args, 'images', 'size')
     return args
@@ -133,9 +134,7 @@ def convert(args: argparse.Namespace) -> str:
         rng = np.random.default_rng([args.seed, number])
         image, masks, kind = simulate_nodule(rng, args.size)
         split, stem = SPLITS[number % len(SPLITS)], f'{number:05d}_{kind}'
-        writer.count(split, masks)
-        if not writer.image_path(split, stem).is_file():
-            writer.write(split, stem, image, masks)
+        writer.complete(split, stem, masks, lambda image=image: image)
     write_settings(args.out_dir, settings)
     return writer.summary()
 

@@ -1,19 +1,37 @@
 """What the converters share: splits, settings, a summary."""
 
 import argparse
-import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from mmcar.cli import add_console_arguments
 from mmcar.datasets import MultiAnnotatorWriter
 from mmcar.utils.errors import UserError
-from mmcar.utils.files import write_json
+from mmcar.utils.files import read_json, write_json
 
 SPLITS = ('train', 'val', 'test')
 SETTINGS = 'settings.json'
+
+
+def converter_arguments(
+    description: str | None, *paths: str
+) -> argparse.ArgumentParser:
+    """A parser with the arguments that all converters have.
+
+    Args:
+        description: What the converter does.
+        paths: Names of the files and folders that it needs.
+    """
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawTextHelpFormatter
+    )
+    for name in paths:
+        parser.add_argument(name, type=Path)
+    add_console_arguments(parser)
+    return parser
 
 
 def positive(
@@ -79,7 +97,7 @@ def claim_folder(
     if not path.is_file():
         write_settings(out_dir, settings)
         return
-    found = json.loads(path.read_text())
+    found = read_json(path)
     expected = dict(settings)
     if grows in found and found[grows] < expected[grows]:
         expected[grows] = found[grows]
@@ -96,7 +114,7 @@ def write_settings(out_dir: Path, settings: Mapping[str, object]) -> None:
 
 
 class CountingWriter(MultiAnnotatorWriter):
-    """A writer that sums up how much readers agree.
+    """A writer that goes on where it stopped, and sums up how readers agree.
 
     Args:
         out_dir: Folder to write to.
@@ -104,47 +122,46 @@ class CountingWriter(MultiAnnotatorWriter):
 
     def __init__(self, out_dir: Path) -> None:
         super().__init__(out_dir)
-        self.images = Counter()
-        self.drew = Counter()
-        self.pair_iou = 0.0
-        self.all_drew_pair_iou = 0.0
+        # By split, by number of readers who drew, of pairs of readers.
+        self.images, self.drew, self.iou = Counter(), Counter(), Counter()
 
-    def count(self, split: str, masks: np.ndarray) -> None:
-        """Add the masks (A, H, W) of a sample to the summary."""
+    def complete(
+        self,
+        split: str,
+        stem: str,
+        masks: np.ndarray,
+        image: Callable[[], np.ndarray],
+    ) -> None:
+        """Count masks (A, H, W), and write what is not there with its image.
+
+        Args:
+            split: Of the sample.
+            stem: Its name.
+            masks: Readers' masks (A, H, W).
+            image: Makes the image (H, W).
+        """
         drew = int(masks.any((1, 2)).sum())
         iou = pairwise_iou(masks)
         self.images[split] += 1
         self.drew[drew] += 1
-        self.pair_iou += iou
-        if drew == len(masks):
-            self.all_drew_pair_iou += iou
-
-    def add(self, other: 'CountingWriter') -> None:
-        """Add what another writer has seen to the summary."""
-        self.written += other.written
-        self.images += other.images
-        self.drew += other.drew
-        self.pair_iou += other.pair_iou
-        self.all_drew_pair_iou += other.all_drew_pair_iou
+        self.iou['all'] += iou
+        self.iou['all drew'] += iou * (drew == len(masks))
+        if not self.image_path(split, stem).is_file():
+            self.write(split, stem, image(), masks)
 
     def summary(self) -> str:
         """What the data set holds, in a few lines."""
         total = max(self.images.total(), 1)
-        readers = max(self.drew, default=0)
-        lines = [
-            f'{self.images.total()} slices ('
-            + ', '.join(f'{s} {self.images[s]}' for s in SPLITS)
-            + f'), {self.written} of them written now, in {self.out_dir}',
-            'mean pairwise IoU between readers (both empty: 1): '
-            f'{self.pair_iou / total:.3f}; where all drew: '
-            f'{self.all_drew_pair_iou / max(self.drew[readers], 1):.3f}',
-            'slices by number of readers who drew: '
-            + ', '.join(
-                f'{n}: {c} ({c / total:.1%})'
-                for n, c in sorted(self.drew.items())
-            ),
-        ]
-        return '\n'.join(lines)
+        all_drew = max(self.drew[max(self.drew, default=0)], 1)
+        splits = ', '.join(f'{s} {self.images[s]}' for s in SPLITS)
+        drew = [f'{n}: {c} ({c / total:.1%})' for n, c in self.drew.items()]
+        return (
+            f'{self.images.total()} slices ({splits}), {self.written} of them '
+            f'written now, in {self.out_dir}\nmean pairwise IoU between '
+            f'readers (both empty: 1): {self.iou["all"] / total:.3f}; where '
+            f'all drew: {self.iou["all drew"] / all_drew:.3f}\n'
+            f'slices by number of readers who drew: {", ".join(sorted(drew))}'
+        )
 
 
 def pairwise_iou(masks: np.ndarray) -> float:

@@ -68,10 +68,8 @@ class PackStochasticInputs(PackSegInputs):
             probs = np.where(known, probs, np.float32(1 / len(probs)))
             sample.black_box_probs = PixelData(data=torch.from_numpy(probs))
         if 'black_box_image' in results:
-            image = np.atleast_3d(results['black_box_image']).transpose(
-                2, 0, 1
-            )
-            image = torch.from_numpy(np.ascontiguousarray(image))
+            image = np.atleast_3d(results['black_box_image'])
+            image = torch.from_numpy(image.transpose(2, 0, 1).copy())
             sample.black_box_image = PixelData(data=image)
         return packed
 

@@ -6,8 +6,8 @@ from mmseg.registry import TRANSFORMS
 
 from ...utils.errors import UserError
 
+# Key of the type that a file has, until its values are mapped to 0..255.
 RAW_DTYPE = 'raw_dtype'
-"""Key of the type that a file has, until its values are mapped to 0..255."""
 
 
 def claim_raw_values(results: dict, transform: str) -> np.ndarray:

@@ -12,7 +12,7 @@ from mmcar.models import (
     RefinementUNet,
 )
 
-DRAWS = 20_000
+DRAWS = 4_000
 
 
 def _log_probs(batch=1, classes=3, size=(6, 7)):
@@ -26,13 +26,12 @@ def _assert_frequencies(one_hot, probs):
     assert ((one_hot.mean(0) - probs).abs() <= 4 * error).all()
 
 
-@pytest.mark.parametrize('noise', ['NormalNoise', 'SobolNoise'])
 @pytest.mark.parametrize(
-    'field',
+    ('noise', 'field'),
     [
-        {},
-        {'correlation_length': 3.0},
-        {'correlation_length': 3.0, 'common': 0.4},
+        ('NormalNoise', {}),
+        ('SobolNoise', {'correlation_length': 3.0}),
+        ('NormalNoise', {'correlation_length': 3.0, 'common': 0.4}),
     ],
 )
 def test_gumbel_marginals_of_one_image(noise, field):
@@ -70,26 +69,10 @@ def test_gumbel_is_coherent():
     assert (labels != labels[..., :1]).any()
 
 
-def test_gumbel_temperature_keeps_the_argmax():
-    log_probs = _log_probs(2)
-    z = torch.randn(9, 2, 3)
-    hard = GumbelSampler(3)(log_probs, log_probs, z).results
-    soft = GumbelSampler(3, temperature=0.5)(log_probs, log_probs, z).results
-    assert torch.equal(hard.argmax(2), soft.argmax(2))
-    assert torch.allclose(soft.sum(2), torch.ones(9, 2, 6, 7))
-    assert (soft.amax(2) < 1).any()
-
-
 def test_gumbel_handles_impossible_classes():
     probs = torch.tensor([1.0, 0.0, 0.0]).view(1, 3, 1, 1).expand(1, 3, 4, 4)
     samples = GumbelSampler(3)(probs, probs.log(), torch.randn(99, 1, 3))
     assert (samples.results[:, :, 0] == 1).all()
-
-
-def test_gumbel_has_no_parameters():
-    sampler = MODELS.build({'type': 'GumbelSampler', 'num_classes': 3})
-    assert not list(sampler.parameters())
-    assert not sampler.state_dict()
 
 
 def _setup(cls=RefinementUNet, samples=5, **kwargs):
@@ -123,14 +106,18 @@ def _gradients(generator, inputs, chunk_size):
     return [p.grad.clone() for p in generator.parameters()]
 
 
-@pytest.mark.parametrize('cls', [RefinementUNet, LatentUNet])
 @pytest.mark.parametrize(
-    'kwargs',
-    [{}, {'gumbel': {'correlation_length': 4.0}, 'temperature': 0.5}],
-    ids=['plain', 'gumbel'],
+    ('cls', 'gumbel', 'chunk_size'),
+    [
+        (RefinementUNet, False, 2),
+        (LatentUNet, False, 9),
+        (RefinementUNet, True, 5),
+        (LatentUNet, True, 1),
+    ],
 )
-@pytest.mark.parametrize('chunk_size', [1, 2, 5, 9])
-def test_chunked_gradients_are_the_same(cls, kwargs, chunk_size):
+def test_chunked_gradients_are_the_same(cls, gumbel, chunk_size):
+    field = {'correlation_length': 4.0}
+    kwargs = {'gumbel': field, 'temperature': 0.5} if gumbel else {}
     generator, inputs = _setup(cls, norm_cfg=None, dropout=0.0, **kwargs)
     nn.init.normal_(generator.logits.weight)  # not at its zero start
     whole = _gradients(generator, inputs, None)
@@ -182,13 +169,6 @@ def test_refuses_bad_calls(call, message):
         call(generator, *inputs)
 
 
-def test_refuses_bad_config():
-    with pytest.raises(ValueError, match='num_classes=1'):
-        GumbelSampler(1)
-    with pytest.raises(ValueError, match='temperature=-1'):
-        GumbelSampler(2, temperature=-1)
-
-
 class Same(GumbelSampler):
     """Its logits are its features: nothing to be written to."""
 
@@ -198,11 +178,10 @@ class Same(GumbelSampler):
 
 
 @pytest.mark.parametrize('kind', [GumbelSampler, Same])
-@pytest.mark.parametrize('temperature', [1.0, 0.1])
-@pytest.mark.parametrize('number', [1, 2])
-def test_sampling_leaves_features_as_they_are(kind, temperature, number):
+def test_sampling_leaves_features_as_they_are(kind):
+    temperature = 0.1
     sampler, logs = kind(3, temperature=temperature), _log_probs()
-    z, before = torch.randn(number, 1, sampler.noise_size), logs.clone()
+    z, before = torch.randn(1, 1, sampler.noise_size), logs.clone()
     features = sampler.encode(None, logs)
     probs = sampler.sample(features, z)
     assert torch.equal(logs, before)

@@ -27,23 +27,15 @@ def frequencies(generator, draws=4000):
     ).view(2, 3)
 
 
-@pytest.mark.parametrize('length', [None, 4.0])
-def test_frequencies_are_those_of_f(length):
-    found = frequencies(GumbelSampler(3, correlation_length=length))
-    assert (found - PROBS).abs().max() < 0.03
-    assert found[:, 0].min() > 0
-
-
 @pytest.mark.parametrize(
     'generator',
     [
-        GumbelSampler(3, floor=FLOOR),
         GumbelSampler(3, correlation_length=4.0, floor=FLOOR),
         RefinementUNet(
-            3, base_channels=4, gumbel={'floor': FLOOR}, temperature=0.1
+            3, base_channels=2, depth=1, gumbel={'floor': FLOOR}
         ).eval(),
     ],
-    ids=['number', 'field', 'network'],
+    ids=['field', 'network'],
 )
 def test_what_is_below_the_floor_never_happens(generator):
     found = frequencies(generator)

@@ -30,9 +30,15 @@ def _inputs(generator, size=(16, 16), samples=3, batch=2):
     return image, log_probs, torch.randn(samples, batch, generator.noise_size)
 
 
-@pytest.mark.parametrize('name', ['RefinementUNet', 'LatentUNet'])
-@pytest.mark.parametrize('variant', VARIANTS)
-@pytest.mark.parametrize('size', [(37, 53), (16, 48), (5, 3), (1, 1)])
+@pytest.mark.parametrize(
+    ('name', 'variant', 'size'),
+    [  # odd, even and tiny, with both kinds of up blocks
+        ('RefinementUNet', 'paper', (37, 53)),
+        ('RefinementUNet', 'recipe', (5, 3)),
+        ('LatentUNet', 'recipe', (16, 48)),
+        ('LatentUNet', 'gn', (1, 1)),
+    ],
+)
 def test_any_size_gives_probabilities(name, variant, size):
     generator = _build(name, **VARIANTS[variant]).eval()
     probs = generator(*_inputs(generator, size)).results
@@ -51,7 +57,7 @@ def test_pure_and_independent_of_batch_and_samples(variant):
     assert torch.allclose(probs[2, 1], one[0, 0], atol=1e-5)
 
 
-@pytest.mark.parametrize('variant', VARIANTS)
+@pytest.mark.parametrize('variant', ['paper', 'recipe'])
 def test_channels_last_is_the_same(variant):
     generator = _build(**VARIANTS[variant]).eval()
     image, log_probs, z = _inputs(generator, (37, 53))
@@ -172,22 +178,18 @@ def test_variants_reach_every_parameter():
 @pytest.mark.parametrize(
     ('kwargs', 'message'),
     [
-        ({'noise_size': 0}, 'noise_size=0'),
         ({'noise_size': 0, 'gumbel': {}}, 'noise_size=0'),
         ({'num_classes': 1}, 'num_classes=1'),
         ({'film': 'adain'}, "film='adain'"),
-        ({'upsample': 'bilinear'}, "upsample='bilinear'"),
         ({'depth': 0}, 'depth=0'),
-        ({'base_channels': 0}, 'base_channels=0'),
         ({'dropout': 1.0}, 'dropout=1.0'),
         ({'temperature': 0.0}, 'temperature=0.0'),
         ({'gumbel': {'correlation_length': -1}}, 'correlation_length=-1'),
     ],
 )
-@pytest.mark.parametrize('cls', [RefinementUNet, LatentUNet])
-def test_refuses(cls, kwargs, message):
+def test_refuses(kwargs, message):
     with pytest.raises(ValueError, match=message):
-        cls(**{'num_classes': 3, **kwargs})
+        RefinementUNet(**{'num_classes': 3, **kwargs})
 
 
 @pytest.mark.parametrize('size', [(1, 1), (1, 3), (4, 5)])

@@ -8,8 +8,6 @@ from mmcar.models import GumbelSampler, RegionSampler
 from mmcar.models.generators.region_sampler import memberships
 from mmcar.utils.errors import UserError
 
-from .test_gumbel_sampler import PROBS, frequencies
-
 IMAGE = torch.zeros(1, 3, 24, 40)
 
 
@@ -77,11 +75,6 @@ def test_all_in_common_is_the_training_free_sampler():
     expected = shared.sample_labels(shared.encode(IMAGE, log_probs), own)
     found = sampler.sample_labels(sampler.encode(IMAGE, log_probs), z)
     assert torch.equal(found, expected)
-
-
-def test_frequencies_are_those_of_f():
-    found = frequencies(RegionSampler(3, common=0.2))
-    assert (found - PROBS).abs().max() < 0.03
 
 
 @pytest.mark.parametrize(

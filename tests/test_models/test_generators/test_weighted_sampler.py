@@ -4,10 +4,7 @@ import pytest
 import torch
 
 from mmcar.models import GumbelSampler
-from mmcar.models.generators.weighted_sampler import (
-    WeightedSampler,
-    with_common,
-)
+from mmcar.models.generators.weighted_sampler import WeightedSampler
 from mmcar.utils.errors import UserError
 
 from .test_gumbel_sampler import FLOOR, PROBS, frequencies
@@ -59,12 +56,3 @@ def test_one_weight_is_the_training_free_sampler():
     expected = shared.sample_labels(shared.encode(image, log_probs), z)
     found = sampler.sample_labels(sampler.encode(image, log_probs), z)
     assert torch.equal(found, expected)
-
-
-def test_a_common_part_correlates_pixels_by_its_share():
-    apart = torch.zeros(1, 2, 1, 2)
-    apart[0, 0, 0, 0] = apart[0, 1, 0, 1] = 1
-    weights = with_common(apart, 0.3)[0, :, 0]
-    torch.testing.assert_close(
-        weights.T @ weights, torch.tensor([[1.0, 0.3], [0.3, 1.0]])
-    )

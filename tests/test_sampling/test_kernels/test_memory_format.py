@@ -23,21 +23,6 @@ def test_values_do_not_change():
         assert torch.equal(value, before[key])
 
 
-def test_the_first_weight_that_has_an_order_tells_of_all():
-    net = nn.Sequential(
-        nn.Conv2d(1, 4, 1), nn.Conv2d(4, 4, 3), nn.Conv2d(4, 1, 1)
-    )
-    lay_out_weights(net)
-    for conv in net:
-        last = torch.empty_like(conv.weight, memory_format=torch.channels_last)
-        assert conv.weight.stride() == last.stride()
-    looked_at = []
-    weights = list(net.parameters())
-    net.parameters = lambda: (looked_at.append(w) or w for w in weights)
-    lay_out_weights(net)
-    assert looked_at[-1] is net[1].weight
-
-
 def test_other_devices_keep_their_order():
     maps = torch.empty(2, 3, 4, 5, device='meta')
     assert fast_layout(maps) is maps

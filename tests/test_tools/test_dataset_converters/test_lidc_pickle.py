@@ -27,10 +27,10 @@ def test_pickle_becomes_files_split_by_patient(tmp_path, capsys):
     data = {
         f'{i}_{k}': entry(f'1.3.6.1.4.1.14519.{i}', (i + k) / 50)
         for i in range(20)
-        for k in range(3)
+        for k in range(2)
     }
     out = convert_pickle(tmp_path, data)
-    assert '60 slices (train 42, val 9, test 9)' in capsys.readouterr().out
+    assert '40 slices (train 28, val 6, test 6)' in capsys.readouterr().out
     patients = []
     for split in ('train', 'val', 'test'):
         dataset = read_split(out, split)
@@ -40,7 +40,7 @@ def test_pickle_becomes_files_split_by_patient(tmp_path, capsys):
         expected = np.stack(entry('')['masks'])
         np.testing.assert_array_equal(labels, expected)
     assert len(patients) == len(set(patients)) == 20
-    first = next(out.rglob('images/*/1.3.6.1.4.1.14519.7_00022.png'))
+    first = next(out.rglob('images/*/1.3.6.1.4.1.14519.7_00015.png'))
     assert (cv2.imread(str(first), 0) == round(255 * 8 / 50)).all()
 
 
@@ -68,12 +68,10 @@ def test_pickle_knows_patients_with_two_scans(tmp_path, database):
     ('bad', 'message'),
     [
         ({'image': np.zeros((4, 4))}, "'x'.*expected keys"),
-        (entry('1', 7.0), 'expected 0 to 1'),
+        (entry('1', 7.0), 'from 0 to 1'),
         ({**entry('1'), 'masks': [np.zeros((3, 3))]}, r'each of \(16, 16\)'),
-        ({**entry('1'), 'masks': []}, 'at least one'),
         (entry('../../evil'), r"series_uid '\.\./\.\./evil'"),
         (entry('/evil'), 'letters, digits'),
-        (entry('..'), 'letters, digits'),
         (entry(''), 'letters, digits'),
         ({**entry('1'), 'image': np.zeros((2, 2, 2))}, 'height, width'),
     ],
