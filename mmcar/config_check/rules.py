@@ -152,12 +152,16 @@ def idle_variable(cfg: Config, parts: list[Part]) -> Found:
     The classic: a config sets ``crop_size`` or ``norm_cfg``, but its base has
     put its own value into the pipelines and the model already.
     """
-    for name in _unread(Path(str(getattr(cfg, 'filename', '') or ''))):
+    path = Path(str(getattr(cfg, 'filename', '') or ''))
+    for name in _unread(path):
         holders = [part for part in parts[1:] if name in part.cfg]
         used = any(part.cfg[name] == cfg.get(name) for part in holders)
-        if name not in KEYS and holders and not used:
-            places = ', '.join(part.child(name) for part in holders[:3])
-            yield name, f'no line of the config reads it: set {places}.'
+        if holders and not used and name not in KEYS:
+            old = _inherited(path, name)
+            same = [p for p in holders if old in (None, p.cfg[name])]
+            places = ', '.join(part.child(name) for part in same[:3])
+            if same:
+                yield name, f'no line of the config reads it: set {places}.'
 
 
 def _unread(path: Path) -> list[str]:
@@ -168,6 +172,23 @@ def _unread(path: Path) -> list[str]:
     written = [name.id for name in names if isinstance(name.ctx, ast.Store)]
     has_base = '_base_' in written or 'read_base' in read
     return [name for name in written if name not in read and has_base]
+
+
+def _inherited(path: Path, name: str) -> Any:
+    """What the bases of a file have under a name; None if that is unknown."""
+    bases: Any = ()
+    for node in ast.parse(path.read_text('utf-8')).body:
+        if (
+            isinstance(node, ast.Assign)
+            and ast.unparse(node.targets[0]) == '_base_'
+        ):
+            bases = ast.literal_eval(node.value)
+    for base in [bases] if isinstance(bases, str) else bases:
+        file = base if '::' in base else path.parent / base
+        cfg = Config.fromfile(file, import_custom_modules=False)
+        if name in cfg:
+            return cfg[name]
+    return None
 
 
 @error
@@ -364,7 +385,7 @@ def check_config(cfg: Config) -> list[Finding]:
                     found += [f for part in parts for f in rule(part)]
                 elif rule.check.__module__ == __name__:
                     found += rule(cfg, parts)
-            except (AttributeError, KeyError, TypeError) as error:
+            except (AttributeError, LookupError, TypeError) as error:
                 text = f'{rule.name} cannot read it: {words_of(error)}'
                 found.append(Finding('config', text, 'build', False))
     return sorted(found, key=lambda finding: not finding.sure)
