@@ -13,6 +13,10 @@ from mmengine.model import BaseModule
 from mmengine.registry import Registry
 from mmengine.runner import Runner
 from torch import nn
+from torch.nn.modules.module import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+)
 
 from ..utils.errors import UserError, sentence_of, words_of
 from .findings import ConfigError, Finding
@@ -150,24 +154,22 @@ class Trace:
         return self.built.get(id(built), (None, default))[1]
 
     @contextmanager
-    def running(self, model: nn.Module) -> Iterator[None]:
+    def running(self) -> Iterator[None]:
         """Follow which part of a model computes."""
-        with ExitStack() as changes:
 
-            def follow(module: nn.Module, path: str) -> None:
-                path = self.path_of(module, path)
-                enter = lambda *_: self.stack.append(path)  # noqa: E731
-                leave = lambda *_: self.stack.pop() and None  # noqa: E731
-                for handle in (
-                    module.register_forward_pre_hook(enter),
-                    module.register_forward_hook(leave),
-                ):
-                    changes.callback(handle.remove)
-                for child in module.children():
-                    follow(child, path)
+        def enter(module: nn.Module, _: Any) -> None:
+            self.stack.append(self.path_of(module, (self.stack or [''])[-1]))
 
-            follow(model, 'model')
+        def leave(*_: Any) -> None:
+            self.stack.pop()
+
+        entering = register_module_forward_pre_hook(enter)
+        leaving = register_module_forward_hook(leave)
+        try:
             yield
+        finally:
+            entering.remove()
+            leaving.remove()
 
 
 def _registries() -> Iterator[Registry]:

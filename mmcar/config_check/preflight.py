@@ -122,7 +122,7 @@ class Preflight(Hook):
     def _try(self, runner: Runner, loops: Mapping[str, Any]) -> None:
         model = unwrap_model(runner.model)
         datasets = {k: loop.dataloader.dataset for k, loop in loops.items()}
-        with untouched(model), self.trace.running(model):
+        with untouched(model), self.trace.running():
             for split, dataset in datasets.items():
                 with self.trace.at(f'{split}_dataloader.dataset', RULE):
                     refuse_shared_keys(dataset)

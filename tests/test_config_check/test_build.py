@@ -66,13 +66,13 @@ def test_the_part_that_computes_is_named():
     network = model.decode_head.calibration
     with (
         pytest.raises(ConfigError) as caught,
-        trace.running(model),
+        trace.running(),
         trace.at('train_cfg', 'preflight'),
     ):
         network(torch.zeros(1, 7, 16, 16))
     assert paths(caught) == ['model.decode_head.calibration']
     assert not trace.stack
-    with trace.running(model), torch.no_grad():
+    with trace.running(), torch.no_grad():
         network(torch.zeros(1, 3, 16, 16))
     assert not trace.stack
 
