@@ -98,61 +98,34 @@ class VGGEncoder(BaseModule):
 
 
 class VGGUpBlock(nn.Module):
-    """A transposed convolution, then convolutions; those inside share weights.
+    """A transposed convolution, then blocks; each may be applied repeatedly.
 
     Args:
         in_channels: Channels of the input.
-        middle_channels: Channels of the convolutions.
-        out_channels: Channels of the last convolution.
-        repeats: How often the one in the middle is applied.
+        blocks: Output channels of each block and how often it is applied, by
+            the name of its weights.
         dropout: Dropout probability.
     """
 
     def __init__(
         self,
         in_channels: int,
-        middle_channels: int,
-        out_channels: int,
-        repeats: int,
+        blocks: dict[str, tuple[int, int]],
         dropout: float,
     ) -> None:
         super().__init__()
         self.up = nn.ConvTranspose2d(in_channels, in_channels, 2, stride=2)
-        self.first = _relu_block(in_channels, middle_channels, dropout)
-        self.middle = None
-        if repeats:
-            self.middle = _relu_block(
-                middle_channels, middle_channels, dropout
-            )
-        self.last = _relu_block(middle_channels, out_channels, dropout)
-        self.repeats = repeats
-
-    def forward(self, x: Tensor, size: tuple[int, int]) -> Tensor:
-        """Double the size of (B, C, h, w), up to ``size``."""
-        x = self.first(self.up(x)[..., : size[0], : size[1]])
-        for _ in range(self.repeats):
-            x = self.middle(x)
-        return self.last(x)
-
-
-class VGGDeepestBlock(nn.Module):
-    """The same at the deepest level: one block of layers, applied four times.
-
-    Args:
-        channels: Channels of input and output.
-        dropout: Dropout probability.
-    """
-
-    def __init__(self, channels: int, dropout: float) -> None:
-        super().__init__()
-        self.up = nn.ConvTranspose2d(channels, channels, 2, stride=2)
-        self.block = _relu_block(channels, channels, dropout)
+        self.repeats = {name: number for name, (_, number) in blocks.items()}
+        for name, (width, _) in blocks.items():
+            setattr(self, name, _relu_block(in_channels, width, dropout))
+            in_channels = width
 
     def forward(self, x: Tensor, size: tuple[int, int]) -> Tensor:
         """Double the size of (B, C, h, w), up to ``size``."""
         x = self.up(x)[..., : size[0], : size[1]]
-        for _ in range(4):
-            x = self.block(x)
+        for name, number in self.repeats.items():
+            for _ in range(number):
+                x = getattr(self, name)(x)
         return x
 
 
@@ -188,16 +161,18 @@ class VGGCalibration(ConvNetCalibration):
                 )
             pretrained = dict(type='Pretrained', checkpoint=encoder_weights)
         self.encoder = VGGEncoder(self.input_channels, dropout, pretrained)
-        self.deepest = VGGDeepestBlock(512, dropout)
-        self.up = nn.ModuleList(
-            VGGUpBlock(i, i // 2, o, repeats, dropout)
-            for i, o, repeats in (
-                (1024, 256, 2),
-                (512, 128, 2),
-                (256, 64, 0),
-                (128, self.num_classes, 0),
-            )
-        )
+        self.deepest = VGGUpBlock(512, dict(block=(512, 4)), dropout)
+        self.up = nn.ModuleList()
+        for width, out, repeats in (
+            (1024, 256, 2),
+            (512, 128, 2),
+            (256, 64, 0),
+            (128, self.num_classes, 0),
+        ):
+            blocks = dict(first=(width // 2, 1), middle=(width // 2, repeats))
+            blocks = {k: block for k, block in blocks.items() if block[1]}
+            blocks['last'] = (out, 1)
+            self.up.append(VGGUpBlock(width, blocks, dropout))
         self.logits = _mirrored_conv(self.num_classes, self.num_classes)
 
     def predict_logits(self, x: Tensor) -> Tensor:

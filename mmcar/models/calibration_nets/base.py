@@ -196,29 +196,20 @@ class BlackBoxStart(nn.Module):
         class_map: Sequence[int] | None,
     ) -> None:
         super().__init__()
-        if not black_box_classes:
-            raise UserError(
-                'calibration.residual=True, but there is no '
-                'decode_head.black_box to start from: add one, or leave '
-                'residual out'
-            )
-        if class_map is None:
+        if class_map is None and black_box_classes == num_classes:
             class_map = range(num_classes)
-            if black_box_classes != num_classes:
-                raise UserError(
-                    f'calibration.residual=True: the task has {num_classes} '
-                    f'classes and the black box {black_box_classes}; say by '
-                    'calibration.class_map which of its classes each class '
-                    'of the task starts from'
-                )
-        known = range(black_box_classes)
-        if len(class_map) != num_classes or any(
-            source not in known for source in class_map
+        if (
+            class_map is None
+            or len(class_map) != num_classes
+            or any(
+                source not in range(black_box_classes) for source in class_map
+            )
         ):
             raise UserError(
-                f'calibration.class_map={list(class_map)}: expected '
-                f'{num_classes} ids of the black box, 0 to '
-                f'{black_box_classes - 1}'
+                f'calibration.residual=True with class_map={class_map}: for '
+                f'each of the {num_classes} classes, expected the class of '
+                'the black box that it starts from; decode_head.black_box has '
+                f'{black_box_classes} classes'
             )
         sources = torch.tensor(class_map)
         sharers = sources.bincount(minlength=black_box_classes)[sources]

@@ -61,19 +61,16 @@ class KnownDistribution(FixedCalibration):
                 'KnownDistribution needs data samples with gt_sem_segs: it '
                 'cannot predict images without labels'
             )
-        probs = [self._probs(sample, image) for sample in data_samples]
+        # Labels may have the original size, and lack the batch's padding.
+        size, fill = (image.shape[-2], image.shape[-1]), 1 / self.num_classes
+        probs = []
+        for sample in data_samples:
+            own, _ = label_distribution(
+                sample, self.num_classes, self.ignore_index
+            )
+            probs.append(to_input(own.to(image), sample.metainfo, size, fill))
         # An impossible class must not be -inf: G and losses do arithmetic.
         return torch.stack(probs).clamp_min(1e-12).log()
-
-    def _probs(self, sample: SegDataSample, image: Tensor) -> Tensor:
-        """Distribution (K, H, W) of one image at the size of the input."""
-        probs, _ = label_distribution(
-            sample, self.num_classes, self.ignore_index
-        )
-        # Labels may have the original size, and lack the batch's padding.
-        size = (image.shape[-2], image.shape[-1])
-        fill = 1 / self.num_classes
-        return to_input(probs.to(image), sample.metainfo, size, fill)
 
 
 @MODELS.register_module()

@@ -96,8 +96,8 @@ class BaseLoss(nn.Module):
         return batch.label != self.ignore_index
 
 
-class SampleLosses(nn.ModuleList):
-    """The losses of G's samples, added up and logged apart.
+class Losses(nn.ModuleList):
+    """One loss or several, each with a name of its own in the log.
 
     Args:
         configs: Config of one loss, or several.
@@ -107,6 +107,27 @@ class SampleLosses(nn.ModuleList):
         if isinstance(configs, dict):
             configs = [configs]
         super().__init__(MODELS.build(cfg) for cfg in configs)
+        self.names: list[str] = []
+        for loss in self:
+            name = getattr(loss, 'loss_name', type(loss).__name__)
+            if 'loss' not in name:  # MMEngine's mark of what is added up
+                name = f'loss_{name}'
+            number, first = 1, name
+            while name in self.names:
+                number += 1
+                name = f'{first}_{number}'
+            self.names.append(name)
+
+
+class SampleLosses(Losses):
+    """The losses of G's samples, added up and logged apart.
+
+    Args:
+        configs: Config of one loss, or several.
+    """
+
+    def __init__(self, configs: dict | Sequence[dict]) -> None:
+        super().__init__(configs)
         for loss in self:
             if type(loss).__module__.startswith('mmseg.'):
                 raise UserError(
@@ -114,7 +135,6 @@ class SampleLosses(nn.ModuleList):
                     'pixels, expected one of samples, such as '
                     'CalibrationLoss, EnergyLoss or MatchingLoss.'
                 )
-        self.names = distinct_names(self)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -129,21 +149,6 @@ class SampleLosses(nn.ModuleList):
                 name: loss(batch)
                 for name, loss in zip(self.names, self, strict=True)
             }
-
-
-def distinct_names(losses: Sequence[nn.Module]) -> list[str]:
-    """Names in the log; a second loss of the same name gets a number."""
-    names: list[str] = []
-    for loss in losses:
-        name = getattr(loss, 'loss_name', type(loss).__name__)
-        if 'loss' not in name:  # MMEngine's mark of what is added up
-            name = f'loss_{name}'
-        number, first = 1, name
-        while name in names:
-            number += 1
-            name = f'{first}_{number}'
-        names.append(name)
-    return names
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:

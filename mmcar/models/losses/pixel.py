@@ -10,18 +10,18 @@ from torch import Tensor, nn
 
 from ...utils.errors import UserError
 from ...utils.precision import full_precision
-from .base import BaseLoss, distinct_names
+from .base import BaseLoss, Losses
 
-#: Losses of MMSeg that do not learn a distribution over classes: always, or
-#: by one of these settings.
-UNFIT: dict[str, dict[str, Any]] = {
-    'CrossEntropyLoss': dict(use_sigmoid=True, use_mask=True),
-    'LovaszLoss': dict(loss_type='binary'),
-    'DiceLoss': dict(activate=False),
-    'BoundaryLoss': {},
-    'KLDivLoss': {},
-    'SiLogLoss': {},
-}
+#: Losses of MMSeg that do not learn a distribution over classes.
+UNFIT: tuple[dict[str, Any], ...] = (
+    dict(type='CrossEntropyLoss', use_sigmoid=True),
+    dict(type='CrossEntropyLoss', use_mask=True),
+    dict(type='LovaszLoss', loss_type='binary'),
+    dict(type='DiceLoss', activate=False),
+    dict(type='BoundaryLoss'),
+    dict(type='KLDivLoss'),
+    dict(type='SiLogLoss'),
+)
 
 
 def label_cross_entropy(
@@ -112,7 +112,7 @@ class LabelCrossEntropy(BaseLoss):
         )
 
 
-class PixelLosses(nn.ModuleList):
+class PixelLosses(Losses):
     """The losses of F, added up and logged apart: ours or MMSeg's.
 
     Args:
@@ -123,12 +123,9 @@ class PixelLosses(nn.ModuleList):
     def __init__(
         self, configs: dict | Sequence[dict], ignore_index: int
     ) -> None:
-        if isinstance(configs, dict):
-            configs = [configs]
-        for cfg in configs:
+        for cfg in [configs] if isinstance(configs, dict) else configs:
             _refuse_unfit(cfg)
-        super().__init__(MODELS.build(cfg) for cfg in configs)
-        self.names = distinct_names(self)
+        super().__init__(configs)
         self.ignore_index = ignore_index
 
     def forward(
@@ -192,16 +189,12 @@ def log_odds(log_probs: Tensor) -> Tensor:
 
 def _refuse_unfit(cfg: Mapping) -> None:
     """Refuse a loss of MMSeg that F's probabilities are not made for."""
-    name = str(cfg.get('type')).rpartition('.')[2]
-    settings = UNFIT.get(name)
-    if settings is None:
-        return
-    wrong = [k for k, v in settings.items() if cfg.get(k) == v]
-    if wrong or not settings:
-        what = f'{name}({wrong[0]}={cfg[wrong[0]]!r})' if wrong else name
-        raise UserError(
-            f'model.loss_pixels: {what} does not learn the probabilities of '
-            'classes that exclude each other, which F predicts: use '
-            'LabelCrossEntropy, or CrossEntropyLoss, DiceLoss, LovaszLoss or '
-            'TverskyLoss with a softmax.'
-        )
+    known = {**cfg, 'type': str(cfg.get('type')).rpartition('.')[2]}
+    for unfit in UNFIT:
+        if all(known.get(key) == value for key, value in unfit.items()):
+            raise UserError(
+                f'model.loss_pixels: {unfit} does not learn the probabilities '
+                'of classes that exclude each other, which F predicts: use '
+                'LabelCrossEntropy, or CrossEntropyLoss, DiceLoss, LovaszLoss '
+                'or TverskyLoss with a softmax.'
+            )

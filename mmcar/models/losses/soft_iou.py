@@ -10,7 +10,7 @@ from torch import Tensor
 from ...utils.checks import not_negative
 from ...utils.errors import UserError
 from ...utils.matching import match_repeated
-from .base import BaseLoss, SampleBatch
+from .base import BaseLoss, SampleBatch, masked_mean
 
 
 def _pair_distance(inter: Tensor, total: Tensor, smooth: float) -> Tensor:
@@ -105,55 +105,6 @@ def class_maps(
     return maps, onehot, valid
 
 
-def energy_loss(
-    samples: Tensor,
-    labels: Tensor,
-    classes: Sequence[int] | None = None,
-    label_weights: Tensor | None = None,
-    ignore_index: int = 255,
-    smooth: float = 1.0,
-    unbiased: bool = True,
-) -> Tensor:
-    """2 E d(s, y) - E d(s, s') over all labels and all pairs of samples.
-
-    Args:
-        samples: Probabilities, (M, B, K, H, W), M >= 2.
-        labels: (B, A, H, W) integer. A label's ignored pixels are masked in
-            its pairs, those that every label ignores in sample pairs. A map
-            of ignored pixels only is no label.
-        classes: See `class_maps`.
-        label_weights: (B, A), need not sum to 1; None for equal ones.
-        ignore_index: Id of ignored pixels.
-        smooth: Weight of an imaginary pixel that is on in every map.
-        unbiased: Leave out the pairs of a sample with itself.
-
-    Returns:
-        Mean over the images that have a label, a scalar.
-    """
-    num_samples = len(samples)
-    if num_samples < 2:
-        raise UserError(
-            f'The energy loss needs at least 2 samples per image to compare '
-            f'with each other, got {num_samples}.'
-        )
-    maps, onehot, valid = class_maps(samples, labels, classes, ignore_index)
-    weights = valid.amax(-1)  # (B, A)
-    if label_weights is not None:
-        weights = weights * label_weights
-    weight_sum = weights.sum(1, keepdim=True)
-    weights = weights / weight_sum.clamp(min=torch.finfo(maps.dtype).tiny)
-
-    to_labels = sample_label_distance(maps, onehot, valid, smooth)
-    to_labels = (to_labels.mean(1) * weights).sum(1)  # (B,)
-    among = sample_sample_distance(maps, valid.amax(1), smooth)
-    # The diagonal is zero: leaving it out only changes the count.
-    num_pairs = num_samples * (num_samples - int(unbiased))
-    among = among.sum((1, 2)) / num_pairs
-    counted = (weight_sum.squeeze(1) > 0).to(maps.dtype)
-    loss = (2 * to_labels - among) * counted
-    return loss.sum() / counted.sum().clamp(min=1)
-
-
 class SoftIoULoss(BaseLoss):
     """A loss of G on the soft IoU of its samples.
 
@@ -215,20 +166,35 @@ class EnergyLoss(SoftIoULoss):
         self.unbiased = unbiased
 
     def forward(self, batch: SampleBatch) -> Tensor:
-        """Return the weighted loss, a scalar.
+        """Return the weighted mean over the images that have a label.
 
-        Without ``labels`` the drawn label is the only one of its image.
+        A label's ignored pixels are masked in its pairs, those that every
+        label ignores in pairs of samples. A map of ignored pixels only is no
+        label. Without ``labels`` the drawn label is the only one.
         """
-        weights = None if batch.labels is None else batch.label_weights
-        return self.loss_weight * energy_loss(
-            batch.require('samples', self),
-            batch.all_labels,
-            self.classes,
-            weights,
-            self.ignore_index,
-            self.smooth,
-            self.unbiased,
+        samples = batch.require('samples', self)
+        number = len(samples)
+        if number < 2:
+            raise UserError(
+                'EnergyLoss needs at least 2 samples per image to compare '
+                f'with each other, got {number}: raise '
+                'model.train_cfg.num_samples.'
+            )
+        maps, onehot, valid = class_maps(
+            samples, batch.all_labels, self.classes, self.ignore_index
         )
+        weights = valid.amax(-1)  # (B, A)
+        if batch.labels is not None and batch.label_weights is not None:
+            weights = weights * batch.label_weights
+        total = weights.sum(1)  # (B,), need not be 1
+        to_labels = sample_label_distance(maps, onehot, valid, self.smooth)
+        to_labels = (to_labels.mean(1) * weights).sum(1)
+        to_labels = to_labels / total.clamp(min=torch.finfo(maps.dtype).tiny)
+        among = sample_sample_distance(maps, valid.amax(1), self.smooth)
+        # The diagonal is zero: leaving it out only changes the count.
+        pairs = number * (number - int(self.unbiased))
+        loss = 2 * to_labels - among.sum((1, 2)) / pairs
+        return self.loss_weight * masked_mean(loss, total > 0)
 
 
 def matched_distance(distances: Tensor, costs: Tensor | None = None) -> Tensor:
@@ -274,16 +240,13 @@ class MatchingLoss(SoftIoULoss):
         distances = sample_label_distance(maps, onehot, valid, self.smooth)
         # One copy of the whole batch: the assignment is solved on the CPU. A
         # map of ignored pixels only is no label.
-        costs = distances.detach().cpu()  # (B, M, A)
-        exists = valid.amax(-1).cpu() > 0  # (B, A)
-        present = [mask.nonzero()[:, 0] for mask in exists]
-        losses = [
-            matched_distance(own[:, labels], cost[:, labels])
-            for own, cost, labels in zip(
-                distances, costs, present, strict=True
-            )
-            if len(labels)
-        ]
+        costs, exists = distances.detach().cpu(), valid.amax(-1).cpu() > 0
+        losses = []
+        for own, cost, mask in zip(distances, costs, exists, strict=True):
+            labels = mask.nonzero()[:, 0]
+            if len(labels):
+                found = matched_distance(own[:, labels], cost[:, labels])
+                losses.append(found)
         if not losses:
             return 0 * samples.sum()
         return self.loss_weight * torch.stack(losses).mean()

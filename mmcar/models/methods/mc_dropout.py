@@ -53,16 +53,13 @@ def seeded_dropout(
 
     def drop(layer: nn.Module, inputs: tuple, output: Tensor) -> Tensor:
         whole = isinstance(layer, nn.Dropout)
-        shape = output.shape if whole else output.shape[:2]
-        if len(randoms) > 1:
-            shape = shape[1:]
-        kept = [r.random(tuple(shape), np.float32) >= layer.p for r in randoms]
-        mask = torch.from_numpy(np.stack(kept))
-        mask = mask if len(randoms) > 1 else mask[0]
+        # One seed alone is that of all that the layer sees as its batch.
+        start = 1 if len(randoms) > 1 else 0
+        shape = tuple((output.shape if whole else output.shape[:2])[start:])
+        kept = [r.random(shape, np.float32) >= layer.p for r in randoms]
+        mask = torch.from_numpy(np.stack(kept) if start else kept[0])
         mask = mask.to(output) / (1 - layer.p)
-        return output * mask.view(
-            *mask.shape, *[1] * (output.dim() - mask.dim())
-        )
+        return output * mask[(..., *[None] * (output.dim() - mask.dim()))]
 
     hooks = [layer.register_forward_hook(drop) for layer in dropouts(net)]
     try:
@@ -115,16 +112,25 @@ class MCDropout(CARSegmentor):
             )
         if not 0 < dropout < 1:
             raise UserError(f'dropout={dropout!r}: expected 0 < dropout < 1')
+        modules = dict(net.named_modules())
         for name in dropout_after:
-            _add_dropout(net, name, dropout)
+            if name not in modules:
+                raise UserError(
+                    f'dropout_after={name!r}: decode_head.calibration has no '
+                    'such module'
+                )
+            parent, _, child = name.rpartition('.')
+            behind = nn.Sequential(modules[name], nn.Dropout2d(dropout))
+            setattr(net.get_submodule(parent), child, behind)
         if not dropouts(net):
             raise UserError(
                 'decode_head.calibration has no dropout: set its own rate, '
                 'e.g. decode_head.dropout_ratio, or dropout_after.'
             )
-        kinds = (nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
-        # These have the batch first; of others nobody knows.
-        self.batched = all(isinstance(m, kinds) for m in dropouts(net))
+        # The others have the batch first; of these nobody knows.
+        self.batched = not any(
+            isinstance(layer, nn.Dropout) for layer in dropouts(net)
+        )
 
     def encode(
         self, inputs: Tensor, data_samples: Sequence | None = None
@@ -145,22 +151,20 @@ class MCDropout(CARSegmentor):
             seeds: Normal numbers (s, B, SEED_SIZE).
         """
         images = range(len(state.image))
-        if self.batched:
-            return torch.stack(
-                [self._pass(state, images, one) for one in seeds]
-            )
-        rows = [
-            torch.cat([self._pass(state, [i], one[i : i + 1]) for i in images])
-            for one in seeds
-        ]
-        return torch.stack(rows)
+        together = [images] if self.batched else [[i] for i in images]
+        return torch.stack(
+            [
+                torch.cat([self._pass(state, own, one) for own in together])
+                for one in seeds
+            ]
+        )
 
     def _pass(
         self, state: DropoutState, images: Sequence[int], seeds: Tensor
     ) -> Tensor:
-        """One pass (b, K, H, W) of some images, a seed for each."""
+        """One pass (b, K, H, W) of some images, by the seeds of all."""
         net, index = self.decode_head.calibration, list(images)
-        bits = seeds.cpu().contiguous().numpy().view(np.uint32)
+        bits = seeds[index].cpu().contiguous().numpy().view(np.uint32)
         randoms = [np.random.default_rng(own.tolist()) for own in bits]
         samples, prior = state.data_samples, state.prior
         with seeded_dropout(net, randoms):
@@ -198,17 +202,3 @@ class MCDropout(CARSegmentor):
     def extra_predictions(self, state: DropoutState) -> dict[str, Tensor]:
         """The black box's probabilities."""
         return {} if state.prior is None else dict(black_box_probs=state.prior)
-
-
-def _add_dropout(net: nn.Module, name: str, rate: float) -> None:
-    """Put a dropout of whole channels behind a module."""
-    try:
-        module = net.get_submodule(name)
-    except AttributeError as error:
-        raise UserError(
-            f'dropout_after={name!r}: decode_head.calibration has no such '
-            f'module ({error})'
-        ) from error
-    parent, _, child = name.rpartition('.')
-    behind = nn.Sequential(module, nn.Dropout2d(rate))
-    setattr(net.get_submodule(parent), child, behind)

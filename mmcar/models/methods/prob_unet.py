@@ -154,20 +154,21 @@ class ProbabilisticUNet(PeerSegmentor):
         seen = in_channels
         if self.black_box is not None:
             seen += self.black_box.num_classes
-        for name, channels in (
-            ('prior', seen),
-            ('posterior', seen + num_classes),
-        ):
+        for name, inputs in dict(
+            prior=seen, posterior=seen + num_classes
+        ).items():
             self.net[name] = LatentEncoder(
-                channels,
+                inputs,
                 latent_size,
                 encoder_channels,
                 encoder_convs,
                 encoder_norm_cfg,
             )
-        features = self.net['features'].num_classes
         self.net['head'] = LatentHead(
-            features, latent_size, num_classes, head_convs
+            self.net['features'].num_classes,
+            latent_size,
+            num_classes,
+            head_convs,
         )
 
     def encode(

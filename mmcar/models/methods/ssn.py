@@ -102,14 +102,9 @@ class StochasticSegmentationNetwork(PeerSegmentor):
         self.net['factor'] = nn.Conv2d(channels, rank * num_classes, 1)
         if diagonal:
             self.net['log_diagonal'] = nn.Conv2d(channels, num_classes, 1)
-        self._start_narrow()
-
-    def _start_narrow(self) -> None:
-        """Let the covariance grow from little.
-
-        Of draws that differ much, only the best one learns: a wide start may
-        stay wide for good, with samples that have nothing to do with labels.
-        """
+        # The covariance grows from little: of draws that differ much, only
+        # the best one learns, and a wide start may stay wide for good, with
+        # samples that have nothing to do with labels.
         for name, bias in (('factor', 0.0), ('log_diagonal', -5.0)):
             if name in self.net:
                 nn.init.normal_(self.net[name].weight, std=0.01)

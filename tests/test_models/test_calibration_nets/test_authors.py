@@ -1,6 +1,5 @@
 """The authors' calibration nets against their layers written out."""
 
-import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -133,18 +132,3 @@ def test_vgg_encoder_takes_weights_with_the_names_of_torchvision(tmp_path):
     net.init_weights()
     assert (net.encoder.features[49].weight == 0.5).all()
     assert not (net.deepest.block[0].weight == 0.5).any()
-
-
-def test_vgg_refuses_weights_that_do_not_fit():
-    with pytest.raises(ValueError, match='F sees 5'):
-        VGGCalibration(
-            num_classes=2, black_box_classes=2, encoder_weights='vgg.pth'
-        )
-
-
-@pytest.mark.parametrize('net', [AuthorsConvCalibration, VGGCalibration])
-def test_init_cfg_reaches_the_module(net):
-    given = dict(type='Normal', layer='Conv2d', std=0.01)
-    built = net(num_classes=2, init_cfg=given)
-    assert built.init_cfg == given
-    assert built.start is None

@@ -44,14 +44,6 @@ def test_an_image_that_is_smaller_is_seen_whole(pair):
     assert torch.equal(center(image), whole(image))
 
 
-def test_views_are_averaged_around_the_centre(pair):
-    center, _ = pair
-    center.symmetric = True
-    image = torch.randn(1, 3, 32, 32)
-    one, turned = center(image), center(image.rot90(1, (2, 3)))
-    torch.testing.assert_close(one.rot90(1, (2, 3)), turned)
-
-
 @pytest.mark.parametrize(
     'wrong', [dict(outside=0.0), dict(outside=0.4), dict(crop_size=0)]
 )

@@ -39,13 +39,6 @@ def test_mean_of_annotators():
     assert torch.allclose(probs, torch.tensor(wanted), atol=1e-6)
 
 
-def test_flips():
-    sample = _sample([[[0, 1]]], class_flips=((0, 2, 0.25),))
-    probs = _probs(_build(), [sample], (1, 2))[0]
-    wanted = torch.tensor([[[0.75, 0.0]], [[0.0, 1.0]], [[0.25, 0.0]]])
-    assert torch.allclose(probs, wanted, atol=1e-6)
-
-
 def test_resized_without_blending():
     sample = _sample([[[0, 1], [2, 0]]])
     probs = _probs(_build(), [sample], (6, 8))[0]
@@ -64,21 +57,6 @@ def test_padding_is_uniform(key):
     )
     assert torch.allclose(probs[:, 2], torch.tensor(1 / 3))
     assert torch.allclose(probs[:, :, 2:], torch.tensor(1 / 3))
-
-
-def test_nothing_to_train_and_finite():
-    net = _build(2)
-    assert not list(net.parameters())
-    logits = net(torch.zeros(1, 3, 1, 2), None, [_sample([[[0, 1]]])])
-    assert logits.isfinite().all()
-
-
-def test_accepts_a_black_box():
-    net = MODELS.build(
-        {'type': 'KnownDistribution', 'num_classes': 2, 'black_box_classes': 9}
-    )
-    image, probs = torch.zeros(1, 3, 1, 2), torch.rand(1, 9, 1, 2)
-    assert net(image, probs, [_sample([[[0, 1]]])]).shape == (1, 2, 1, 2)
 
 
 def test_refuses():

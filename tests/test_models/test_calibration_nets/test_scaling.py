@@ -106,24 +106,6 @@ def test_a_checkpoint_brings_its_scaling_to_a_plain_config(method):
     assert not torch.allclose(after, before, atol=1e-3)
 
 
-def test_a_model_without_scaling_has_none_in_its_state():
-    assert not [k for k in toy_model().state_dict() if 'scaling' in k]
-
-
-def test_a_plain_checkpoint_does_not_fit_a_scaled_model():
-    plain = toy_model()
-    result = scaled_model('vector').load_state_dict(
-        plain.state_dict(), strict=False
-    )
-    assert 'decode_head.scaling.weight' in result.missing_keys
-
-
-def test_is_not_trained():
-    model = scaled_model('vector')
-    names = [name for name, _ in model.named_parameters()]
-    assert not [name for name in names if 'scaling' in name]
-
-
 def test_follows_the_stitching_of_windows():
     model = scaled_model('dirichlet')
     head, scaling = model.decode_head, model.decode_head.scaling

@@ -12,10 +12,15 @@ from mmcar.models.losses import SampleBatch
 from mmcar.models.losses.soft_iou import (
     EnergyLoss,
     MatchingLoss,
-    energy_loss,
     matched_distance,
     sample_sample_distance,
 )
+
+
+def energy_loss(samples, labels, classes=None, label_weights=None, **kwargs):
+    """The loss of a batch, without a weight."""
+    loss = EnergyLoss(loss_weight=1.0, classes=classes, **kwargs)
+    return loss(matched_batch(samples, labels, label_weights=label_weights))
 
 
 def distance(a, b, mask, classes, smooth):

@@ -67,8 +67,7 @@ PEERS = dict(
         TRAINING_FREE,
         type='MCDropout',
         decode_head=dict(
-            TRAINING_FREE['decode_head'],
-            generator=dict(type='ArgmaxSampler'),
+            TRAINING_FREE['decode_head'], generator=dict(type='ArgmaxSampler')
         ),
     ),
     deep_ensemble=dict(

@@ -21,6 +21,8 @@ TEST = dict(
     dataset=dict(type='RandomMaps'),
 )
 NAMES = list(PEERS)
+#: The others train by the code of one of these.
+LEARNERS = ['ssn', 'prob_unet', 'deep_ensemble', 'flow_ssn', 'ranked_car']
 
 
 def run_config(name):
@@ -62,7 +64,7 @@ def build(name, **changes):
     return model.eval()
 
 
-@pytest.mark.parametrize('name', NAMES)
+@pytest.mark.parametrize('name', [*LEARNERS, 'views'])
 def test_it_learns_is_scored_and_resumed_exactly(name, tmp_path):
     cfg = run_config(name)
     # Runs of one name and second would share MMEngine's message hub.
@@ -84,13 +86,13 @@ def test_it_learns_is_scored_and_resumed_exactly(name, tmp_path):
 def ranks(tmp_path_factory):
     """Trainings of all peers on the same two processes."""
     root = tmp_path_factory.mktemp('ranks')
-    runs = [dict(run_config(n), work_dir=str(root / n)) for n in NAMES]
+    runs = [dict(run_config(n), work_dir=str(root / n)) for n in LEARNERS]
     for process in on_two_ranks(*runs):
         finish(process)
     return root
 
 
-@pytest.mark.parametrize('name', NAMES)
+@pytest.mark.parametrize('name', LEARNERS)
 def test_two_ranks_stay_together(name, ranks):
     """They see different images: only joint gradients keep them equal."""
     left, right = weights(ranks / name, 0), weights(ranks / name, 1)
@@ -125,20 +127,20 @@ def test_probabilities_are_the_mean_of_samples(name):
     if name.startswith('flow'):
         pytest.skip('only as far as the flow has learnt it')
     model = build(name)
-    model.test_cfg.update(num_samples=400, samples_per_chunk=None)
+    model.test_cfg.update(num_samples=200, samples_per_chunk=None)
     if name == 'mc_dropout':
         model.decode_head.generator = MODELS.build(
             dict(type='GumbelSampler', num_classes=2)
         )
     if hasattr(model, 'mean_samples'):
-        model.mean_samples = 400
+        model.mean_samples = 200
     for sample in model.test_step(toy_batch()):
         mean = sample.seg_logits.data.exp()
         torch.testing.assert_close(
             mean.sum(0), torch.ones_like(mean[0]), atol=1e-4, rtol=0
         )
         difference = (mean - sample.sample_probs.data).abs()
-        assert difference.mean() < 0.06
+        assert difference.mean() < 0.08
 
 
 @pytest.mark.parametrize('name', NAMES)

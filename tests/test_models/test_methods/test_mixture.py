@@ -48,15 +48,6 @@ def test_a_sample_is_the_chosen_part_and_its_draw(name):
             assert torch.equal(part.back(own)[0, b], labels[s, b])
 
 
-def test_members_differ_and_their_mean_is_reported():
-    model = build(PEERS['deep_ensemble'])
-    image = torch.randn(1, 3, 16, 16)
-    maps = [m.log_probs(m.encode(image)).exp() for m in model.members]
-    assert (maps[0] - maps[1]).abs().max() > 1e-3
-    mean = model.log_probs(model.encode(image)).exp()
-    torch.testing.assert_close(mean, (maps[0] + maps[1]) / 2)
-
-
 def test_members_come_from_checkpoints_of_one_config(tmp_path):
     paths, members = [], []
     for seed in range(3):
@@ -78,20 +69,16 @@ def test_members_come_from_checkpoints_of_one_config(tmp_path):
             member.log_probs(member.encode(image)),
         )
     assert len(model.test_step(toy_batch())) == 2
+    norm = dict(TRAINING_FREE['data_preprocessor'], mean=[0.0] * 3)
+    for name in ('deep_ensemble', 'views', 'exact_margins'):
+        with pytest.raises(UserError, match='data_preprocessor'):
+            build(PEERS[name], data_preprocessor=norm)
     with pytest.raises(UserError, match='num_members=2'):
         build(PEERS['deep_ensemble'], checkpoints=paths)
     other = dict(TRAINING_FREE, decode_head=dict(TRAINING_FREE['decode_head']))
     other['decode_head']['num_classes'] = 3
     with pytest.raises(UserError, match=r'0\.pth.*does not fit'):
         build(dict(type='DeepEnsemble', member=other, checkpoints=paths))
-
-
-def test_wrong_members_are_refused():
-    norm = dict(TRAINING_FREE['data_preprocessor'], mean=[0.0] * 3)
-    with pytest.raises(UserError, match='data_preprocessor'):
-        build(PEERS['deep_ensemble'], data_preprocessor=norm)
-    with pytest.raises(UserError, match='num_members'):
-        build(dict(type='DeepEnsemble', member=TRAINING_FREE))
 
 
 def test_views_are_undone_exactly():
