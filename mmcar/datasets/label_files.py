@@ -108,12 +108,10 @@ def read_label(
     counts = np.bincount(label.ravel(), minlength=256)
     outside = set(np.flatnonzero(counts).tolist()) - allowed
     if outside:
-        never = f', not the twins {sorted(twins)}' if twins else ''
         raise UserError(
-            f'{path}: ids {sorted(outside)}; expected 0 to '
-            f'{num_classes - 1}{never}, or {ignore_index} for unlabelled '
-            'pixels; name their classes in metainfo.classes, or change ids by '
-            'label_map'
+            f'{path}: ids {sorted(outside)}; expected 0 to {num_classes - 1}, '
+            f'no twins {sorted(twins)}, {ignore_index} for unlabelled pixels; '
+            'name classes in metainfo.classes, or change ids by label_map'
         )
     return label
 

@@ -202,16 +202,6 @@ def test_masks_of_0_and_255(tmp_path):
         build(tmp_path, label_map={256: 1})
 
 
-def test_suffixes_can_be_chosen(tmp_path):
-    root = make_set(tmp_path)
-    write(root / 'images/train/a.bmp', np.zeros((12, 16), np.uint8))
-    write(root / 'annotations/train/a/r0.tif', np.zeros((12, 16), np.uint8))
-    with pytest.raises(UserError, match='2 label maps a/r0'):
-        build(root, img_suffix='.png')
-    data = build(root, img_suffix='.PNG', seg_map_suffix='.png')
-    assert len(data) == 2
-
-
 def test_indices_beyond_the_images_are_refused(tmp_path):
     root = make_set(tmp_path)
     for indices, left in ((None, 2), ([1], 1), (-2, 2), ([-2], 1)):

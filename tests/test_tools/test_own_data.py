@@ -67,7 +67,7 @@ def follow(folder, intensity='[]'):
 @pytest.mark.parametrize('deep', [False, True])
 def test_template_reads_images_of_odd_sizes(tmp_path, monkeypatch, deep):
     monkeypatch.chdir(tmp_path)
-    sizes = ((37, 41), (300, 280))
+    sizes = ((37, 41), (150, 140))
     write_vessels(tmp_path / 'data/vessels', sizes, deep)
     window = "[dict(type='WindowIntensity', low=0, high=25000)]"
     follow(tmp_path, window if deep else '[]')

@@ -107,14 +107,7 @@ class LoadBlackBoxProbs(BaseTransform):
         """Probabilities (K, h, w) at the size of the cache."""
         classes = self._cache_classes
         path = cache_file(self.root, sample_key(results), self.form)
-        probs = read_cached(path, self.form, classes)
-        width, height = self.scale or ()
-        if probs.shape[1:] != (height, width):
-            raise UserError(
-                f'{path}: {probs.shape[1:]} pixels, but scale={self.scale}: '
-                'delete the cache and make it again.'
-            )
-        return probs
+        return read_cached(path, self.form, classes)
 
     def _read_array(self, results: dict) -> np.ndarray:
         """Probabilities (K, H, W) at the size of the image on disk."""

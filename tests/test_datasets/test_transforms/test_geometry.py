@@ -2,11 +2,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mmengine.config import Config
 from mmengine.registry import init_default_scope
 from mmseg.registry import TRANSFORMS
-
-from tests.test_tools.project import ROOT
 
 GEOMETRY = {
     'flip': {
@@ -135,22 +132,6 @@ def test_centre_crop_does_not_look_at_labels(size):
     for key, value in wanted.items():
         np.testing.assert_array_equal(cropped[key], value)
     assert cropped['img_shape'] == cropped['ori_shape'] == (40, 40)
-
-
-def test_lidc_is_cropped_at_the_centre_and_shapes_at_the_lesion():
-    def crops(name):
-        cfg = Config.fromfile(ROOT / 'configs' / name)
-        return {
-            step.type
-            for split in ('train', 'val', 'test')
-            for step in cfg[f'{split}_dataloader'].dataset.pipeline
-            if 'Crop' in step.type
-        }
-
-    assert crops('car/car_lidc.py') == {'CenterCropAll'}
-    assert crops('car/car_lidc_authors.py') == {'CenterCropAll'}
-    assert crops('car/car_lidc_60-20-20.py') == set()  # 128x128 as they are
-    assert crops('quickstart/car_lidc-shapes.py') == {'LesionCenteredCrop'}
 
 
 def test_lesion_crop_is_centred_on_all_annotators():
