@@ -97,10 +97,9 @@ def sample_distances(
     Returns:
         (S, S) float64.
     """
-    maps = samples.short()  # has a value that is no id, unlike uint8
     iou = pairwise_iou(
-        maps,
-        maps,
+        samples,
+        samples,
         num_classes=num_classes,
         classes=classes,
         absent='skip',

@@ -1,6 +1,5 @@
 """Classes that a metric is asked for, and those of the data set."""
 
-import difflib
 from collections.abc import Sequence
 
 from ...utils.errors import UserError
@@ -9,18 +8,14 @@ from ..functional import Comparison
 
 def class_number(given: int | None, names: Sequence[str] | None) -> int:
     """The number of classes, which config and data set must agree on."""
-    if given is None and not names:
+    number = len(names or ()) or given
+    if number is None or given not in (None, number):
         raise UserError(
-            'num_classes: neither the metric nor the metainfo of the data '
-            "set ('classes') says how many classes there are"
+            f'num_classes={given} of the metric, and '
+            f'{len(names or ())} classes of the data set: expected one '
+            'number; leave it out to ask the data set'
         )
-    if given is not None and names and given != len(names):
-        raise UserError(
-            f'num_classes={given} of the metric, but the data set has '
-            f'{len(names)} classes: {", ".join(names)}. Leave it out to ask '
-            'the data set.'
-        )
-    return len(names or ()) or int(given or 0)
+    return number
 
 
 def class_ids(
@@ -61,12 +56,10 @@ def class_ids(
 
 
 def _class_id(name: str, names: Sequence[str] | None) -> int:
-    if names and name in names:
-        return list(names).index(name)
-    near = difflib.get_close_matches(name, names or (), 1)
-    hint = f'did you mean {near[0]!r}? ' if near else ''
-    known = ', '.join(names) if names else 'unknown; use ids'
-    raise UserError(
-        f'classes: no class is called {name!r}; {hint}The classes of the '
-        f'data set are {known}'
-    )
+    if name not in (names or ()):
+        known = ', '.join(names) if names else 'unknown; use ids'
+        raise UserError(
+            f'classes: no class is called {name!r}; the classes of the data '
+            f'set are {known}'
+        )
+    return list(names or ()).index(name)

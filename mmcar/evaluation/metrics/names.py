@@ -1,6 +1,5 @@
 """Names of scores, as in ``tools/test.py --eval GED HM-IoU MyMetric``."""
 
-import difflib
 import inspect
 from collections.abc import Mapping, Sequence
 
@@ -123,12 +122,9 @@ def _complete(
 
 def _unknown(name: str, registered: Mapping[str, type]) -> str:
     """What to say of a name that is neither a score nor a metric."""
-    known = {x.lower(): x for x in (*registered, *_SHORT)}
-    near = difflib.get_close_matches(name.lower(), known, 1, 0.5)
-    hint = f'; did you mean {known[near[0]]}?' if near else '.'
     others = sorted(set(registered) - set(_SHORT.values()))
     return (
-        f'no score is called {name!r}{hint} Scores: {", ".join(_SHORT)}. '
+        f'no score is called {name!r}. Scores: {", ".join(_SHORT)}. '
         f'Registered metrics: {", ".join(others)}. One of your own is found '
         "once a module named in the config's custom_imports registers it in "
         'mmseg.registry.METRICS.'

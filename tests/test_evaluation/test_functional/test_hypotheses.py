@@ -58,7 +58,7 @@ def hypotheses_of(samples, decision=None, **changes):
     return hypotheses(samples, decision, **settings)
 
 
-@pytest.mark.parametrize('number', [16, 20, 100])
+@pytest.mark.parametrize('number', [16, 100])
 def test_two_modes_come_out_with_their_probabilities(number):
     samples, left = two_modes(number)
     first, second = hypotheses_of(samples, square(*LEFT))
@@ -66,16 +66,6 @@ def test_two_modes_come_out_with_their_probabilities(number):
     assert abs(second.probability - 0.3) < 0.05
     assert set(first.members) == set(np.flatnonzero(left))
     assert set(second.members) == set(np.flatnonzero(~left))
-
-
-def test_independent_draws_of_two_modes():
-    rng = np.random.default_rng(3)
-    left = rng.random(400) < 0.7
-    samples = torch.stack([square(*(LEFT if x else RIGHT)) for x in left])
-    found = hypotheses_of(samples)
-    assert len(found) == 2
-    assert found[0].probability == left.mean()
-    assert abs(found[0].probability - 0.7) < 0.05
 
 
 def test_samples_that_differ_slightly_are_one():
@@ -110,16 +100,6 @@ def test_representative_is_the_medoid():
         distances = sample_distances(own, 2).mean(1)
         best = hypothesis.members[int(distances.argmin())]
         assert hypothesis.representative == best
-
-
-def test_order_of_samples_only_renames_them():
-    samples, _ = two_modes(16)
-    order = torch.randperm(16, generator=torch.Generator().manual_seed(0))
-    found = hypotheses_of(samples)
-    moved = hypotheses_of(samples[order], samples[0])
-    assert [h.probability for h in found] == [h.probability for h in moved]
-    for old, new in zip(found, moved, strict=True):
-        assert set(old.members) == {int(order[i]) for i in new.members}
 
 
 def test_empty_maps_are_a_hypothesis_of_their_own():
@@ -175,24 +155,14 @@ def test_flip_states():
     assert second == (3, 4, 0.0, 0.0, 1.0)
 
 
-def test_wrong_inputs_are_named():
-    with pytest.raises(ValueError, match='decision'):
-        hypotheses_of(EMPTY[None], square(*LEFT, 7))
-    with pytest.raises(ValueError, match='one size'):
-        hypotheses_of(EMPTY[None], EMPTY[:4])
-
-
 ON_THE_LEFT = square(*LEFT)
 ON_THE_RIGHT = ON_THE_LEFT.flip(1)
 CLASSES = ('ground', 'square')
 
 
-def test_nothing_changes():
+def test_changes_say_what_where_and_how_much():
     assert find_changes(ON_THE_LEFT, ON_THE_LEFT, 2) == ()
     assert describe_changes((), CLASSES) == 'as the decision'
-
-
-def test_changes_say_what_where_and_how_much():
     gained, lost = found = find_changes(ON_THE_LEFT, ON_THE_RIGHT, 2)
     assert (gained.before, gained.after, gained.pixels) == (0, 1, 48)
     assert (lost.before, lost.after, lost.pixels) == (1, 0, 48)

@@ -41,16 +41,34 @@ def test_scores_of_prefixes_equal_the_functions():
         assert got[f'GED_{n}_left_out'] == 0
 
 
-def test_undefined_images_are_counted_not_averaged():
-    blank = image(0, 3)
-    blank.pred_samples.data[:] = 0
-    blank.gt_sem_segs.data[:] = 0
-    full = image(1, 3)
-    metric = {'type': 'GEDMetric', 'num_samples': 6, 'classes': [1, 2]}
-    run = evaluator(metric, classes=('a', 'b', 'c'))
-    run.process([blank, full])
-    got = run.evaluate(2)
-    assert got['GED_6_left_out'] == 1 and np.isfinite(got['GED_6'])
+@pytest.mark.parametrize(
+    ('metric', 'score', 'nobody_left_out', 'labels_left_out'),
+    [
+        (BOTH[0], 'GED_2', 'GED_2_left_out', 'GED_labels_left_out'),
+        (BOTH[1], 'D_max_6', 'D_max_6_left_out', 'HM-IoU_labels_left_out'),
+        (
+            {'type': 'CalibrationMetric'},
+            'Brier_samples',
+            'calibration_left_out',
+            'calibration_labels_left_out',
+        ),
+    ],
+)
+def test_who_labelled_nothing_is_counted_and_changes_no_score(
+    metric, score, nobody_left_out, labels_left_out
+):
+    plain, more, nobody = image(0), image(0, annotators=5), image(1)
+    more.gt_sem_segs.data[:3] = plain.gt_sem_segs.data
+    more.gt_sem_segs.data[3:] = 255
+    nobody.gt_sem_segs.data[:] = 255
+    found = []
+    for images in ([plain], [more], [more, nobody]):
+        run = evaluator(metric)
+        run.process(images)
+        found.append(run.evaluate(len(images)))
+    assert len({x[score] for x in found}) == 1
+    assert [x[nobody_left_out] for x in found] == [0, 0, 1]
+    assert [x[labels_left_out] for x in found] == [0, 2, 5]
 
 
 def test_csv_holds_every_image(tmp_path):

@@ -81,23 +81,6 @@ def test_sample_mean_from_maps_if_probabilities_are_missing(weights):
     assert run.evaluate(1)['Brier_samples'] == pytest.approx(want, abs=1e-6)
 
 
-def test_images_and_labels_without_a_labelled_pixel_are_counted():
-    plain, more, nobody = image(0), image(0, annotators=4), image(1)
-    more.gt_sem_segs.data[:3] = plain.gt_sem_segs.data
-    more.gt_sem_segs.data[3] = 255
-    nobody.gt_sem_segs.data[:] = 255
-    scores = []
-    for images in ([plain], [more, nobody]):
-        run = evaluator({'type': 'CalibrationMetric'})
-        run.process(images)
-        scores.append(run.evaluate(len(images)))
-    assert scores[0].pop('calibration_left_out') == 0
-    assert scores[0].pop('calibration_labels_left_out') == 0
-    assert scores[1].pop('calibration_left_out') == 1
-    assert scores[1].pop('calibration_labels_left_out') == 1 + 3
-    assert scores[0] == scores[1]
-
-
 def test_nothing_labelled_at_all():
     nobody = image(1)
     nobody.gt_sem_segs.data[:] = 255

