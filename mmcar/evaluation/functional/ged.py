@@ -170,7 +170,7 @@ def _convolve(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _sum_over_states(
-    iou: Tensor, count: Tensor, prob: Tensor
+    prob: Tensor, iou: Tensor, count: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Expected mean IoU over all combinations of independent states.
 
@@ -180,9 +180,9 @@ def _sum_over_states(
     far, its probability and the expected sum of IoUs together with it.
 
     Args:
+        prob: Probability of each state of each flip, (n, states).
         iou: Sum of the IoUs of class and twin per state, (n, states, ...).
         count: How many of the two are present, 0 to 2, same shape.
-        prob: Probability of each state of each flip, (n, states).
 
     Returns:
         Expected mean IoU and probability, both restricted to combinations
@@ -229,21 +229,12 @@ def _flip_terms(
     iou = table.iou.unflatten(0, (n, 2)).sum(1)  # (n, S + 2, S + 2)
     count = table.present.unflatten(0, (n, 2)).sum(1)
 
-    def cross_states(x: Tensor) -> Tensor:
-        return x[:, :s, s:].transpose(1, 2)  # (n, 2, S)
-
-    def label_states(x: Tensor) -> Tensor:
-        return x[:, s:, s:].flatten(1)  # (n, 4)
-
-    cross, weight = _sum_over_states(
-        cross_states(iou), cross_states(count), prob
-    )
-    within, within_weight = _sum_over_states(
-        label_states(iou),
-        label_states(count),
-        (prob[:, :, None] * prob[:, None]).flatten(1),
-    )
-    among = table.part(slice(s), slice(s)).mean('skip')
+    across = (x[:, :s, s:].transpose(1, 2) for x in (iou, count))  # (n, 2, S)
+    cross, weight = _sum_over_states(prob, *across)
+    inside = (x[:, s:, s:].flatten(1) for x in (iou, count))  # (n, 4)
+    pairs = (prob[:, :, None] * prob[:, None]).flatten(1)
+    within, within_weight = _sum_over_states(pairs, *inside)
+    among = table.mean('skip')[:s, :s]
     w = sample_weights
     if w is not None:
         cross, weight = cross * w, weight * w

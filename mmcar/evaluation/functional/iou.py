@@ -104,12 +104,6 @@ class ClassIoU(NamedTuple):
         """
         return self.mean(absent)[:, self.comparable.any(0)]
 
-    def part(
-        self, rows: list[int] | slice, columns: list[int] | slice
-    ) -> 'ClassIoU':
-        """The table of some of the maps."""
-        return ClassIoU(*(x[..., rows, :][..., columns] for x in self))
-
 
 def _small(maps: Tensor, num_classes: int) -> Tensor:
     """Maps as bytes if ids fit: they were checked, masked ones may wrap."""

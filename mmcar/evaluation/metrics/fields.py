@@ -72,24 +72,18 @@ def count_unlabelled(data_sample: dict, ignore_index: int) -> int:
     return int(ignored.flatten(1).all(1).sum())
 
 
-def _decides(values: Tensor) -> bool:
-    """Whether every pixel of (K, H, W) has a largest value that is finite.
-
-    The logarithm of 0 is -inf; a pixel may have it for some classes.
-    """
-    # A finite sum, the cheapest look at all values, has finite terms.
-    return bool(values.sum().isfinite()) or bool(
-        values.amax(0).isfinite().all()
-    )
-
-
 def refuse_nonfinite(data_sample: dict) -> None:
     """Refuse a prediction that is NaN or infinite.
 
     Its label maps look like any other: ``argmax`` takes the first NaN.
     """
     for key in PREDICTED:
-        if key in data_sample and not _decides(data_sample[key]['data']):
+        values = data_sample[key]['data'] if key in data_sample else None
+        # A finite sum, the cheapest look at all values, has finite terms.
+        if values is None or values.sum().isfinite():
+            continue
+        # The logarithm of 0 is -inf; a pixel may have it for some classes.
+        if not values.amax(0).isfinite().all():
             raise NonFiniteError(
                 f"{image_name(data_sample)}: '{key}' holds NaN or infinite "
                 'values, which have no class to score. Look at the image for '

@@ -1,6 +1,7 @@
 """How often a sample floods the picture."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -50,23 +51,19 @@ class FloodMetric(SampleMetric):
             )
         self._train_dataset = train_dataset
         self._given = largest
-        self._largest: Tensor | None = None
 
-    @property
+    @cached_property
     def largest(self) -> Tensor:
         """The largest share (K,) of each class in the training set."""
-        if self._largest is None:
-            number = self.how.num_classes
-            if self._given is not None:
-                if len(self._given) != number:
-                    raise UserError(
-                        f'FloodMetric: largest={list(self._given)} for '
-                        f'{number} classes; expected one share each'
-                    )
-                self._largest = torch.tensor(self._given).double()
-            else:
-                self._largest = self._read(number)
-        return self._largest
+        number = self.how.num_classes
+        if self._given is None:
+            return self._read(number)
+        if len(self._given) != number:
+            raise UserError(
+                f'FloodMetric: largest={list(self._given)} for {number} '
+                'classes; expected one share each'
+            )
+        return torch.tensor(self._given).double()
 
     def _read(self, num_classes: int) -> Tensor:
         dataset = DATASETS.build(self._train_dataset)

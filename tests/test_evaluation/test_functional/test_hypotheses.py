@@ -102,17 +102,18 @@ def test_representative_is_the_medoid():
         assert hypothesis.representative == best
 
 
-def test_empty_maps_are_a_hypothesis_of_their_own():
-    samples = torch.stack([EMPTY] * 4 + [square(*LEFT)] * 12)
-    found = hypotheses_of(samples)
-    assert [h.probability for h in found] == [0.75, 0.25]
-    assert len(hypotheses_of(torch.stack([EMPTY] * 3))) == 1
-
-
-def test_few_samples():
-    assert hypotheses_of(EMPTY[None])[0].members == (0,)
-    pair = torch.stack([square(*LEFT), square(*RIGHT)])
-    assert [h.probability for h in hypotheses_of(pair)] == [0.5, 0.5]
+@pytest.mark.parametrize(
+    ('maps', 'probabilities'),
+    [
+        ([EMPTY] * 4 + [square(*LEFT)] * 12, [0.75, 0.25]),
+        ([EMPTY] * 3, [1]),
+        ([EMPTY], [1]),
+        ([square(*LEFT), square(*RIGHT)], [0.5, 0.5]),
+    ],
+)
+def test_few_and_empty_maps(maps, probabilities):
+    found = hypotheses_of(torch.stack(maps))
+    assert [h.probability for h in found] == probabilities
 
 
 def test_the_highest_id_of_256_counts():
