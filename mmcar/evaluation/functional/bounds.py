@@ -61,7 +61,8 @@ def argmax_of_mean(
     truth: Truth, number: int, generator: torch.Generator
 ) -> Tensor:
     """The most probable class of every pixel, in every sample."""
-    return truth.probs.argmax(0).expand(number, -1, -1)
+    likeliest = truth.probs.argmax(0).to(label_dtype(len(truth.probs)))
+    return likeliest.expand(number, -1, -1)
 
 
 def _inverse_cdf(probs: Tensor, u: Tensor) -> Tensor:

@@ -15,8 +15,8 @@ WHISKER = 1.5
 """Tukey's factor: how far below the lower quartile an outlier lies."""
 EVEN = 1e-9
 """Depths that differ by less are equal; rounding must find no outliers."""
-EXACT = 1 << 24
-"""Pixels that float32 can count."""
+PART = 1 << 22
+"""Pixels that are numbers at once: memory is bounded, float32 counts them."""
 
 
 class ContourBoxplot(NamedTuple):
@@ -69,15 +69,24 @@ def band_depth(masks: Tensor, tolerance: float | None = None) -> Tensor:
     number = len(masks)
     if number < 3:
         return torch.ones(number, dtype=torch.float64)
-    flat = masks.flatten(1).float()
-    if flat.shape[1] > EXACT:
-        flat = flat.double()
-    both = (flat @ flat.T).double()  # (S, S): sizes of intersections
+    parts = masks.flatten(1).split(PART, dim=1)
+    if len(parts) == 1:
+        parts = (parts[0].float(),)
+
+    def sizes(rows: slice, column: slice | int) -> Tensor:
+        """Of intersections of three: rows, another mask, and all."""
+        total = 0.0
+        for part in parts:
+            part = part.float()
+            total += ((part[rows] * part[column]) @ part.T).double()
+        return total
+
+    both = sizes(slice(None), slice(None))  # (S, S)
     area = both.diagonal()
     total = torch.zeros(number, dtype=torch.float64, device=masks.device)
     for first in range(number - 1):
         # Rows are the second mask of the pair, columns the mask in question.
-        triple = ((flat[first + 1 :] * flat[first]) @ flat.T).double()
+        triple = sizes(slice(first + 1, None), first)
         core = both[first, first + 1 :, None]
         lacking = (core - triple) / core.clamp(min=1)
         outside = area - both[first] - both[first + 1 :] + triple
