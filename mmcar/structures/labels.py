@@ -58,5 +58,6 @@ def label_distribution(
         counts.scatter_add_(0, ids.where(labelled, 0)[None], found[None])
         total += found
     valid = total > 0
-    probs = class_flips_of(data_sample).apply(counts / total.clamp(min=1))
-    return torch.where(valid, probs, 1 / num_classes), valid
+    counts /= total.clamp_(min=1)
+    probs = class_flips_of(data_sample).apply(counts)
+    return probs.masked_fill_(~valid, 1 / num_classes), valid

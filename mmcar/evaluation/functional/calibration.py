@@ -224,7 +224,7 @@ def class_area_sums(
     for i, label in enumerate(labels):  # one by one: they may be large
         own = None if weights is None else weights[i : i + 1]
         _, ids, own = _observe(ignore_index, probs, label[None], own)
-        expected = (probs.double() * own).sum((1, 2))
+        expected = torch.stack([(p.double() * own).sum() for p in probs])
         labelled = torch.bincount(ids.flatten(), own.flatten(), len(probs))
         sums += torch.stack([expected, labelled]).cpu()
     return sums
