@@ -45,28 +45,6 @@ def test_loss_of_each_form_is_as_stated(concentration):
     assert np.ptp(others, axis=0).max() < 1e-6
 
 
-def test_few_classes():
-    probs = random_probs(1.0, classes=2)
-    top = decode(encode(probs, 'top4'), 'top4', 2)
-    np.testing.assert_allclose(top, probs, atol=1 / 255)
-
-
-def test_sizes_are_those_promised():
-    """Of maps as smooth as predictions are, 256x512 and 19 classes."""
-    rows, columns = np.mgrid[:256, :512]
-    centres = np.random.default_rng(0).uniform(0, 1, (19, 2))
-    distance = [
-        (rows / 256 - y) ** 2 + (columns / 512 - x) ** 2 for y, x in centres
-    ]
-    logits = -200 * np.stack(distance)
-    probs = np.exp(logits - logits.max(0))
-    probs = (probs / probs.sum(0)).astype(np.float32)
-    size = {f: len(encode(probs, f)) for f in ('labels', 'top4', 'probs')}
-    assert size['labels'] < 20_000  # 3475 images: tens of MB
-    assert size['top4'] < 600_000  # at most 2 GB
-    assert size['probs'] < 1_000_000  # at most 3.5 GB
-
-
 def test_files_are_named_by_the_key(tmp_path):
     path = cache_file(tmp_path, 'val/a/b_leftImg8bit.png', 'labels')
     assert path == tmp_path / 'val/a/b_leftImg8bit.png'

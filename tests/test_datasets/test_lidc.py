@@ -15,7 +15,7 @@ CONFIGS = Path(__file__).parents[2] / 'configs/_base_/datasets'
 @pytest.mark.parametrize('value', [1, 255])
 def test_crops_as_published(tmp_path, value):
     """images/<patient>/*.png and gt/<patient>/*_l{0..3}.png, any values."""
-    for split in ('train', 'val', 'test'):
+    for split in ('train', 'test'):
         for patient in ('LIDC-IDRI-0001', 'LIDC-IDRI-0002'):
             folder = tmp_path / split
             name = f'{patient}/z-105.0_c0'
@@ -26,7 +26,7 @@ def test_crops_as_published(tmp_path, value):
                 mask[60 : 70 + reader, 80:95] = value
                 write(folder / f'gt/{name}_l{reader}.png', mask)
     config = Config.fromfile(f'{CONFIGS}/lidc.py')
-    for split in ('train', 'val', 'test'):
+    for split in ('train', 'test'):
         options = config[f'{split}_dataloader'].dataset
         options.data_root = str(tmp_path)
         data = DATASETS.build(options)

@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -6,7 +5,6 @@ from hypothesis import strategies as st
 from mmcar.datasets.image_files import IMAGE_SUFFIXES
 from mmcar.datasets.label_files import LABEL_SUFFIXES
 from mmcar.datasets.listing import (
-    Files,
     find_unpaired,
     group_labels,
     list_files,
@@ -54,11 +52,6 @@ def test_every_label_finds_its_image(stems, counts, layout):
     }
     files = sorted(file for labels in owned.values() for file in labels)
     assert group_labels(files, stems) == owned
-
-
-def test_a_stem_that_looks_like_an_annotator():
-    groups = group_labels(['x_l1.png', 'x_l2.png'], ['x', 'x_l1'])
-    assert groups == {'x_l1': ['x_l1.png'], 'x': ['x_l2.png']}
 
 
 def test_suffixes_of_all_kinds_are_found(tmp_path):
@@ -118,10 +111,3 @@ def test_images_and_labels_in_one_folder(tmp_path):
         ('b.tif', ['b_l0.png', 'b_l1.png']),
     ]
     assert problems == []
-
-
-def test_annotators_come_in_natural_order():
-    files = [f'a/r{n}.png' for n in np.random.permutation(12)]
-    images = Files('i', ('.png',), ['a.png'])
-    pairs, _ = match_files(images, Files('l', ('.png',), files))
-    assert pairs == [('a.png', [f'a/r{n}.png' for n in range(12)])]

@@ -99,14 +99,6 @@ def test_a_step_that_acts_by_chance_acts_for_certain(tmp_path):
     assert leaf.pipeline.transforms[0].prob == 0.01
 
 
-def test_joined_data_sets(tmp_path):
-    write_data(tmp_path)
-    data = loader(tmp_path, 'val')['dataset']
-    repeated = dict(type='RepeatDataset', dataset=data, times=2)
-    joined = dict(type='ConcatDataset', datasets=[data, repeated])
-    assert len(list(looks.leaves(DATASETS.build(joined)))) == 2
-
-
 def paint(folder, *ids):
     """Fill the object of every label map with the ids, in turn."""
     files = sorted(folder.glob('annotations/val/*/*.png'))
@@ -144,6 +136,10 @@ def test_files_are_the_same_however_they_are_named(tmp_path):
     write_data(tmp_path)
     files = looks.files_of(build(tmp_path, [LOAD, ONE, PACK]))
     assert len(files) == 4
+    data = loader(tmp_path, 'val')['dataset']
+    repeated = dict(type='RepeatDataset', dataset=data, times=2)
+    joined = dict(type='ConcatDataset', datasets=[data, repeated])
+    assert len(list(looks.leaves(DATASETS.build(joined)))) == 2
     link = tmp_path.parent / f'{tmp_path.name}_link'
     link.symlink_to(tmp_path)
     assert looks.files_of(build(link, [LOAD, ONE, PACK])) == files

@@ -3,7 +3,6 @@ import json
 import cv2
 import numpy as np
 import pytest
-from mmseg.registry import DATASETS
 
 from mmcar.datasets import MultiAnnotatorDataset
 from mmcar.utils.errors import UserError
@@ -212,18 +211,8 @@ def test_indices_beyond_the_images_are_refused(tmp_path):
 
 
 def test_bubil_as_published(real_data):
-    data = DATASETS.build(
-        {
-            'type': 'MultiAnnotatorDataset',
-            'data_root': str(real_data / 'bubil'),
-            'data_prefix': PREFIX,
-            'metainfo': CLASSES,
-            'pipeline': ALL,
-        }
-    )
+    data = build(real_data / 'bubil', pipeline=ALL)
     assert len(data) == 191
-    counts = {
-        len(data[i]['data_samples'].gt_sem_segs.data)
-        for i in range(0, 191, 19)
-    }
+    samples = [data[i]['data_samples'] for i in range(0, 191, 19)]
+    counts = {len(sample.gt_sem_segs.data) for sample in samples}
     assert counts <= {7, 8, 9, 10} and len(counts) > 1

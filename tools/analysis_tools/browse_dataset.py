@@ -46,9 +46,7 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
         '--output-dir', type=Path, help="the same, as in MMSegmentation's tool"
     )
     parser.add_argument(
-        '--not-show',
-        action='store_true',
-        help='open no window; none is opened where a folder is given',
+        '--not-show', action='store_true', help='open no window'
     )
     parser.add_argument(
         '--show-interval', type=float, default=2, help='seconds of a window'
@@ -91,11 +89,8 @@ def draw_sample(packed: dict, palette: np.ndarray) -> np.ndarray:
     inputs = packed['inputs']
     image = input_image(inputs, tuple(inputs.shape[1:]))[..., ::-1]
     sample = packed['data_samples']
-    labels = []
-    if 'gt_sem_seg' in sample:
-        labels += [*sample.gt_sem_seg.data.numpy()]
-    if 'gt_sem_segs' in sample:
-        labels += [*sample.gt_sem_segs.data.numpy()]
+    keys = [key for key in ('gt_sem_seg', 'gt_sem_segs') if key in sample]
+    labels = [m for key in keys for m in sample.get(key).data.numpy()]
     size = image.shape[1::-1]
     labels = [
         cv2.resize(m.astype(np.uint8), size, interpolation=cv2.INTER_NEAREST)
@@ -132,15 +127,11 @@ def main(argv: list[str] | None = None) -> None:
         figures.append(FIGURE.format(text=html.escape(path), src=name))
     if args.out_dir is None:
         return
-    legend = (
-        'Image, drawn or majority label, then every annotator. '
-        + ', '.join(
-            f'<span style="color: rgb({r}, {g}, {b})">&#9632;</span> '
-            + html.escape(name)
-            for name, (r, g, b) in zip(
-                dataset.metainfo['classes'], palette.tolist(), strict=True
-            )
-        )
+    names = zip(dataset.metainfo['classes'], palette.tolist(), strict=True)
+    legend = 'Image, drawn or majority label, then every annotator. '
+    legend += ', '.join(
+        f'<span style="color: rgb{(*rgb,)}">&#9632;</span> {html.escape(name)}'
+        for name, rgb in names
     )
     title = html.escape(f'{args.config}, {args.split}')
     page = args.out_dir / 'index.html'

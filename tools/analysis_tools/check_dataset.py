@@ -50,11 +50,8 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
 def innermost(config: ConfigDict) -> Iterator[ConfigDict]:
     """The data sets inside wrappers like RepeatDataset, ConcatDataset."""
     inner = config.get('datasets') or [config.get('dataset')]
-    if inner == [None]:
-        yield config
-    else:
-        for part in inner:
-            yield from innermost(part)
+    for part in inner:
+        yield from [config] if part is None else innermost(part)
 
 
 def check_split(
@@ -123,9 +120,7 @@ def main(argv: list[str] | None = None) -> int:
         for file, text in check_caches(config):
             by_file[file].add(text)
     for file in sorted(by_file):
-        print(file)
-        for text in sorted(by_file[file]):
-            print(f'    {text}')
+        print('\n    '.join([file, *sorted(by_file[file])]))
     print(f'{len(by_file)} files with problems')
     return int(bool(by_file) or not splits)
 

@@ -9,20 +9,17 @@ from tests.test_datasets.samples import write
 
 
 def test_paths_lead_to_the_copies(tmp_path):
-    write(tmp_path / 'small/img/a/0.png', np.zeros((2, 2), np.uint8))
-    write(tmp_path / 'small/ann/a/0.png', np.zeros((2, 2), np.uint8))
+    names = dict(img_path='img/a/0.png', seg_map_path='ann/a/0.png')
+    for name in names.values():
+        write(tmp_path / 'small' / name, np.zeros((2, 2), np.uint8))
+    given = {key: f'{tmp_path}/{name}' for key, name in names.items()}
     step = ReadCopies('small', 'make them')
     results = step(
-        dict(
-            data_root=str(tmp_path),
-            img_path=f'{tmp_path}/img/a/0.png',
-            seg_map_path=f'{tmp_path}/ann/a/0.png',
-            sample_key='a/0.png',
-        )
+        dict(data_root=str(tmp_path), sample_key='a/0.png', **given)
     )
-    assert results['img_path'] == f'{tmp_path}/small/img/a/0.png'
-    assert results['seg_map_path'] == f'{tmp_path}/small/ann/a/0.png'
-    assert results['sample_key'] == 'a/0.png'
+    assert results.pop('sample_key') == 'a/0.png'
+    for key, name in names.items():
+        assert results[key] == f'{tmp_path}/small/{name}'
 
 
 def test_what_is_missing_is_named(tmp_path):
