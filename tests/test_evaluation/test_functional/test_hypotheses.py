@@ -116,6 +116,24 @@ def test_few_and_empty_maps(maps, probabilities):
     assert [h.probability for h in found] == probabilities
 
 
+def test_a_sample_of_weight_n_counts_as_n_equal_samples():
+    number = torch.tensor([1, 4, 0, 3])
+    maps = torch.stack(
+        [square(*LEFT), square(*RIGHT), square(*RIGHT, 0), square(*LEFT, 2)]
+    )
+    repeated = maps.repeat_interleave(number, 0)
+    how = dict(num_classes=3)
+    found = hypotheses_of(maps, sample_weights=number, **how)
+    wanted = hypotheses_of(repeated, **how)
+    chances = [h.probability for h in found if h.probability]
+    assert chances == [h.probability for h in wanted] == [4 / 8, 3 / 8, 1 / 8]
+    assert found[0].representative == 1
+    flips = ClassFlips.parse([(1, 2, 0.5)])
+    (state,) = find_flip_states(maps, flips, number)
+    assert state == pytest.approx(find_flip_states(repeated, flips)[0])
+    assert state.as_twin == 3 / 8
+
+
 def test_the_highest_id_of_256_counts():
     samples = torch.stack([square(*LEFT, 255)] * 2 + [EMPTY] * 2)
     assert len(hypotheses_of(samples, num_classes=256)) == 2
