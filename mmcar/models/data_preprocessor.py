@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from ..compat import swaps_channels
 from ..structures import padding_of, to_input, without_padding
 from ..utils.errors import UserError
-from ..utils.type_check import fits
 
 STOCK = 'SegDataPreProcessor'
 
@@ -42,15 +41,10 @@ class StochasticDataPreProcessor(SegDataPreProcessor):
 
     def __init__(
         self,
-        size: Sequence[int] | None = None,
+        size: tuple[int, int] | None = None,
         pad_val: float | None = None,
         **kwargs: Any,
     ) -> None:
-        if size is not None and not fits(size, tuple[int, int]):
-            raise UserError(
-                f'model.data_preprocessor.size={size!r}: expected height and '
-                'width.'
-            )
         if size is not None and kwargs.get('size_divisor') is not None:
             raise UserError(
                 f'model.data_preprocessor has size={size} and size_divisor='
@@ -118,18 +112,16 @@ class StochasticDataPreProcessor(SegDataPreProcessor):
         if self.classes is None:
             return
         num_classes, ignore_index = self.classes
-        for key in ('gt_sem_seg', 'gt_sem_segs'):
-            if key not in sample:
-                continue
+        for key in {'gt_sem_seg', 'gt_sem_segs'} & {*sample.keys()}:
             labels = sample.get(key).data
-            if labels.numel() and _within(labels, num_classes):
-                continue  # most are: one look in place of five
+            if not labels.numel() or (
+                labels.amin() >= 0 and labels.amax() < num_classes
+            ):
+                continue  # most are: two looks in place of five
             labels = labels.long()  # bytes would compare with other numbers
-            unknown = (labels != ignore_index) & (
-                (labels >= num_classes) | (labels < 0)
-            )
-            if unknown.any():
-                ids = labels[unknown].unique().tolist()
+            unknown = (labels < 0) | (labels >= num_classes)
+            ids = labels[unknown & (labels != ignore_index)].unique().tolist()
+            if ids:
                 raise UserError(
                     f'{sample.get("img_path", "an image")}: label ids {ids} '
                     f'are outside the {num_classes} classes of the model, and '
@@ -146,12 +138,6 @@ class StochasticDataPreProcessor(SegDataPreProcessor):
         padded = to_input(maps, sample.metainfo, size, fill, mode)
         # A PixelData keeps to one size: a new one takes another.
         sample.set_field(PixelData(data=padded), key, dtype=PixelData)
-
-
-def _within(labels: Tensor, num_classes: int) -> bool:
-    """Whether all labels are ids of classes."""
-    lowest, highest = labels.aminmax()
-    return int(lowest) >= 0 and int(highest) < num_classes
 
 
 class InputNorm(NamedTuple):

@@ -134,7 +134,7 @@ def shares(model, draws=400):
     )
     torch.manual_seed(0)
     z = torch.randn(draws, 4, model.decode_head.generator.noise_size)
-    _, probs = model.decode_head(data['inputs'], z)
+    probs = model.sample(model.encode(data['inputs']), z)
     maps = probs.argmax(dim=2).float()  # (S, B, H, W)
     left = maps[(..., *LEFT)].mean((-2, -1))
     right = maps[(..., *RIGHT)].mean((-2, -1))

@@ -29,7 +29,6 @@ class BaseBlackBox(BaseModule):
         self.num_classes = num_classes
         self.one_hot = one_hot
 
-    @abstractmethod
     def set_input_norm(self, norm: InputNorm) -> None:
         """Say how the images that arrive here have been normalised."""
 
@@ -67,8 +66,13 @@ class BaseBlackBox(BaseModule):
                 f'{type(self).__name__}: no `black_box_probs` for {name}. Add '
                 'LoadBlackBoxProbs to the pipeline.'
             )
-        if sample.metainfo.get('black_box_cache') == 'labels':
-            self._refuse_labels()
+        cache = sample.metainfo.get('black_box_cache')
+        if cache == 'labels' and not self.one_hot:
+            raise UserError(
+                "LoadBlackBoxProbs(form='labels') gives B's decisions, but "
+                'black_box.one_hot=False asks for probabilities: set '
+                "black_box.one_hot=True, or form='probs'."
+            )
         probs = sample.black_box_probs.data
         if len(probs) != self.num_classes:
             raise UserError(
@@ -77,15 +81,6 @@ class BaseBlackBox(BaseModule):
                 f'{self.num_classes}.'
             )
         return probs
-
-    def _refuse_labels(self) -> None:
-        """F must be fed alike in training and in testing."""
-        if not self.one_hot:
-            raise UserError(
-                "LoadBlackBoxProbs(form='labels') gives B's decisions, but "
-                'black_box.one_hot=False asks for probabilities: set '
-                "black_box.one_hot=True, or form='probs'."
-            )
 
 
 @MODELS.register_module()
@@ -99,9 +94,6 @@ class CachedBlackBox(BaseBlackBox):
         num_classes: Number of classes of the predictions, K_b.
         one_hot: See :class:`BaseBlackBox`.
     """
-
-    def set_input_norm(self, norm: InputNorm) -> None:
-        """Nothing to do: the images are not looked at."""
 
     def predict(
         self, image: Tensor, data_samples: Sequence[SegDataSample] | None

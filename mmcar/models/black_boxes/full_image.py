@@ -1,13 +1,10 @@
 """B on images as they lie on disk, by MMSeg's own testing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-import torch
 import torch.nn.functional as F
 from mmengine.dataset import Compose
-from mmseg.models.segmentors import BaseSegmentor
 from mmseg.registry import TRANSFORMS
-from mmseg.structures import SegDataSample
 from torch import Tensor
 
 from ...structures.geometry import MIRRORED_AXES
@@ -19,56 +16,13 @@ OTHERS = ('Load', 'Pack')
 
 def image_transforms(pipeline: Sequence[dict] | None) -> Compose:
     """What a test pipeline of B does to an image, from array to tensor."""
-
-    def is_own(step: dict) -> bool:
-        kind = step['type']
-        name = kind if isinstance(kind, str) else kind.__name__
-        return not name.rpartition('.')[2].startswith(OTHERS)
-
-    steps = [*filter(is_own, pipeline or ()), dict(type='PackSegInputs')]
+    steps: list[dict] = []
+    for step in pipeline or ():
+        name = getattr(step['type'], '__name__', step['type'])
+        if not name.rpartition('.')[2].startswith(OTHERS):
+            steps.append(step)
+    steps.append(dict(type='PackSegInputs'))
     return Compose([TRANSFORMS.build(step) for step in steps])
-
-
-def predict_full_image(
-    segmentor: BaseSegmentor,
-    transforms: Compose,
-    image: Tensor,
-    normalize: Callable[[Tensor], Tensor] | None = None,
-) -> SegDataSample:
-    """Predict as ``tools/test.py`` of MMSeg does.
-
-    Args:
-        segmentor: B.
-        transforms: See :func:`image_transforms`.
-        image: An image as it lies on disk, (C, H, W) uint8, BGR.
-        normalize: In place of B's own data preprocessor.
-
-    Returns:
-        A data sample with ``pred_sem_seg`` (1, H, W) and ``seg_logits``
-        (K_b, H, W); see :func:`to_probs`.
-    """
-    device = image.device
-    array = image.permute(1, 2, 0).cpu().numpy()
-    size = array.shape[:2]
-    results = dict(img=array, img_shape=size, ori_shape=size)
-    packed = transforms(results)
-    data = dict(
-        inputs=[packed['inputs'].to(device)],
-        data_samples=[packed['data_samples']],
-    )
-    if normalize is None:
-        data = segmentor.data_preprocessor(data, False)
-    else:
-        data['inputs'] = normalize(data['inputs'][0][None].float())
-    return segmentor.predict(data['inputs'], data['data_samples'])[0]
-
-
-def to_probs(predicted: SegDataSample) -> Tensor:
-    """Class probabilities (K_b, H, W); one channel becomes two classes."""
-    values = predicted.seg_logits.data.float()
-    if len(values) == 1:  # MMSeg has already applied a sigmoid
-        return torch.cat([1 - values, values])
-    return values.softmax(dim=0)
 
 
 def resize_probs(probs: Tensor, size: tuple[int, int]) -> Tensor:

@@ -12,18 +12,13 @@ from mmseg.registry import MODELS
 from mmseg.structures import SegDataSample
 from torch import Tensor
 
-from ...structures.geometry import without_padding
+from ...structures import padding_of, without_padding
 from ...utils.errors import UserError
 from ...utils.windows import stitch, window_for, window_of
 from ..data_preprocessor import InputNorm, pad_as_in_testing
 from ..weights import load_checkpoint
 from .base import BaseBlackBox
-from .full_image import (
-    follow_image,
-    image_transforms,
-    predict_full_image,
-    to_probs,
-)
+from .full_image import follow_image, image_transforms
 from .mmseg_model import find_model
 
 
@@ -135,12 +130,6 @@ class BlackBox(BaseBlackBox):
             raw = raw.flip(1)
         return raw if own.mean is None else (raw - own.mean) / own.std
 
-    def _normalize_as_outside(self, raw: Tensor) -> Tensor:
-        """What the model around B makes of raw images (B, C, H, W)."""
-        if self.input_swapped and raw.shape[1] == 3:
-            raw = raw.flip(1)
-        return (raw - self.input_mean) / self.input_std
-
     def predict(
         self, image: Tensor, data_samples: Sequence[SegDataSample] | None
     ) -> Tensor:
@@ -154,23 +143,18 @@ class BlackBox(BaseBlackBox):
         if any('black_box_cache' in s.metainfo for s in samples):
             cached = [self.read_cached(sample) for sample in samples]
             return torch.stack(cached).to(image)
-        metas = [sample.metainfo for sample in samples]
-        metas = metas or [{}] * len(image)
-        inner = [
-            without_padding(one[None], meta)
-            for one, meta in zip(image, metas, strict=True)
-        ]
+        metas = [s.metainfo for s in samples] or [{}] * len(image)
         kept = bool(samples) and all('black_box_image' in s for s in samples)
-        same_size = all(one.shape[2:] == image.shape[2:] for one in inner)
-        if same_size and not kept:
+        if not kept and not any(any(padding_of(meta)) for meta in metas):
             return self._predict(image)
         size = len(image), self.num_classes, *image.shape[2:]
         probs = image.new_full(size, 1 / self.num_classes)
-        for i, (one, meta) in enumerate(zip(inner, metas, strict=True)):
+        for i, meta in enumerate(metas):
+            inner = without_padding(image[i : i + 1], meta)
             if kept:
-                own = self._predict_kept(samples[i], tuple(one.shape[2:]))
+                own = self._predict_kept(samples[i], tuple(inner.shape[2:]))
             else:
-                own = self._predict(one)[0]
+                own = self._predict(inner)[0]
             without_padding(probs[i], meta).copy_(own)
         return probs
 
@@ -183,12 +167,29 @@ class BlackBox(BaseBlackBox):
         Returns:
             Probabilities (K_b, H, W) and MMSeg's decision (1, H, W).
         """
-        outside = None if self.has_own_norm else self._normalize_as_outside
-        with naming_the_size(tuple(image.shape[1:])):
-            predicted = predict_full_image(
-                self.segmentor, self.transforms, image, outside
-            )
-        return to_probs(predicted), predicted.pred_sem_seg.data
+        array = image.permute(1, 2, 0).cpu().numpy()
+        size = array.shape[:2]
+        packed = self.transforms(
+            dict(img=array, img_shape=size, ori_shape=size)
+        )
+        seen = packed['inputs'].to(image.device)
+        samples = [packed['data_samples']]
+        if self.has_own_norm:
+            data = dict(inputs=[seen], data_samples=samples)
+            data = self.segmentor.data_preprocessor(data, False)
+            seen, samples = data['inputs'], data['data_samples']
+        else:  # as the model around B would have it
+            swaps = self.input_swapped and len(seen) == 3
+            seen = (seen.flip(0) if swaps else seen)[None].float()
+            seen = (seen - self.input_mean) / self.input_std
+        with naming_the_size(size):
+            (predicted,) = self.segmentor.predict(seen, samples)
+        probs = predicted.seg_logits.data.float()
+        if len(probs) == 1:  # MMSeg has already applied a sigmoid
+            probs = torch.cat([1 - probs, probs])
+        else:
+            probs = probs.softmax(dim=0)
+        return probs, predicted.pred_sem_seg.data
 
     def _predict_kept(
         self, sample: SegDataSample, size: tuple[int, int]
@@ -204,8 +205,8 @@ class BlackBox(BaseBlackBox):
 
     def _predict(self, image: Tensor) -> Tensor:
         """Probabilities (B, K_b, H, W) of images without padding."""
-        settings = getattr(self.segmentor, 'test_cfg', None) or {}
         window = window_for(image)
+        settings = getattr(self.segmentor, 'test_cfg', None) or {}
         if window and settings.get('mode') != 'slide':
             return stitch(lambda x, _: self._predict(x), image, None, *window)
         size = tuple(image.shape[2:])

@@ -125,11 +125,8 @@ def _hash_weights(address: str) -> str:
     if '://' in address:
         return address
     try:
-        digest = hashlib.sha256()
         with open(address, 'rb') as file:
-            while part := file.read(2**20):
-                digest.update(part)
-        return digest.hexdigest()
+            return hashlib.file_digest(file, 'sha256').hexdigest()
     except OSError as error:
         raise MissingFileError(
             f'black_box.checkpoint={address!r} cannot be read ({error}).'

@@ -40,6 +40,9 @@ class CARHead(BaseModule):
     them and noise into one coherent label map. Gradients of whatever happens
     to G's samples never reach F.
 
+    It stands where MMSeg has a decode head, but takes the image: all three
+    look at it, B by a backbone of its own.
+
     Args:
         num_classes: Number of classes K of the task.
         generator: Config of G, e.g. ``dict(type='RefinementUNet')``.
@@ -104,16 +107,15 @@ class CARHead(BaseModule):
             )
 
     def _build_calibration(self, cfg: dict | None) -> nn.Module | None:
-        black_box_classes = self.black_box.num_classes if self.black_box else 0
+        known = self.black_box.num_classes if self.black_box else 0
         if cfg is not None:
-            if self.black_box is not None:
-                cfg = {'black_box_classes': black_box_classes, **cfg}
+            cfg = {**(dict(black_box_classes=known) if known else {}), **cfg}
             return build_part('calibration', cfg, self.num_classes)
-        if black_box_classes != self.num_classes:
+        if known != self.num_classes:
             raise UserError(
                 'without decode_head.calibration the black box must predict '
                 f'the {self.num_classes} classes of the task, but it has '
-                f'{black_box_classes}: set decode_head.calibration.'
+                f'{known}: set decode_head.calibration.'
             )
         return None
 
@@ -142,15 +144,15 @@ class CARHead(BaseModule):
             assert prior is not None  # checked when this was built
             logits = safe_log(prior)
         elif window and isinstance(self.calibration, BaseCalibration):
-            probs = stitch(self._probs, image, prior, *window)
-            return self.scaling(safe_log(probs))
+
+            def see(x: Tensor, own: Tensor | None) -> Tensor:
+                return self.scaling.log_probs(self.calibration(x, own)).exp()
+
+            logits = safe_log(stitch(see, image, prior, *window))
+            return self.scaling(logits)
         else:
             logits = self.calibration(image, prior, data_samples)
         return self.scaling(self.scaling.log_probs(logits))
-
-    def _probs(self, image: Tensor, prior: Tensor | None) -> Tensor:
-        """F's probabilities (B, K, H, W) before what has been fitted."""
-        return self.scaling.log_probs(self.calibration(image, prior)).exp()
 
     def encode(
         self,
@@ -172,21 +174,3 @@ class CARHead(BaseModule):
         log_probs = self.calibrate(image, data_samples, prior, window)
         features = self.generator.encode(image, log_probs)
         return CARState(log_probs, prior, features)
-
-    def forward(
-        self, image: Tensor, z: Tensor, data_samples: Sequence | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """Sample label maps.
-
-        Args:
-            image: Normalised images (B, C, H, W).
-            z: Noise (S, B, d).
-            data_samples: Their data samples, where a part needs them.
-
-        Returns:
-            F's log-probabilities (B, K, H, W) and the probabilities of each
-            sample (S, B, K, H, W).
-        """
-        log_probs = self.calibrate(image, data_samples)
-        output = self.generator(image, log_probs.detach(), z)
-        return log_probs, output.results

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from mmseg.registry import MODELS
@@ -51,18 +52,13 @@ class CARSegmentor(StochasticSegmentor):
         loss_samples: What ties G's samples to F or to the labels, one loss
             or several, e.g. ``CalibrationLoss``.
         loss_adv: Adversarial loss, of G and of D.
-        noise: See :class:`StochasticSegmentor`.
         train_cfg: ``num_samples`` M per image, ``samples_per_chunk`` (memory
             of one chunk only, with the gradients of all M; not for a G with
             batch norm), ``soft_labels`` (F learns the mean of all
             annotators, not one drawn label), ``calibration_in_train_mode``
             (while G learns, F's dropout is active and its norms take the
             statistics of the batch, as in the authors' code; else F is fixed).
-        test_cfg: See :class:`StochasticSegmentor`.
-        nonfinite: See :class:`StochasticSegmentor`.
-        data_preprocessor: As in every MMSeg segmentor.
-        pretrained: Must be None.
-        init_cfg: As in every MMEngine module.
+        kwargs: Further arguments of :class:`StochasticSegmentor`.
     """
 
     def __init__(
@@ -72,25 +68,15 @@ class CARSegmentor(StochasticSegmentor):
         loss_pixels: dict | Sequence[dict] | None = None,
         loss_samples: dict | Sequence[dict] | None = None,
         loss_adv: dict | None = None,
-        noise: dict | None = None,
         train_cfg: dict | None = None,
-        test_cfg: dict | None = None,
-        nonfinite: str = 'raise',
-        data_preprocessor: dict | None = None,
-        pretrained: None = None,
-        init_cfg: dict | None = None,
+        **kwargs: Any,
     ) -> None:
         head = MODELS.build(decode_head)
         super().__init__(
             head.num_classes,
-            noise=noise,
-            test_cfg=test_cfg,
-            nonfinite=nonfinite,
             align_corners=head.align_corners,
             ignore_index=head.ignore_index,
-            data_preprocessor=data_preprocessor,
-            pretrained=pretrained,
-            init_cfg=init_cfg,
+            **kwargs,
         )
         self.decode_head = head
         self.train_cfg = complete('train_cfg', train_cfg, TRAIN_CFG)
@@ -123,30 +109,27 @@ class CARSegmentor(StochasticSegmentor):
     def _check_ignore_index(self) -> None:
         """Refuse a part that would take other pixels for unlabelled."""
         own = self.ignore_index
-        parts = (
+        for part in (
             self.decode_head.calibration,
             *self.loss_pixels,
             *self.loss_samples,
-        )
-        for part in parts:
-            has_label = hasattr(part, 'ignore_label')  # a loss of MMSeg
-            key = 'ignore_label' if has_label else 'ignore_index'
-            found = getattr(part, key, own)
-            if found != own:
-                raise UserError(
-                    f'{type(part).__name__}.{key}={found}, but '
-                    f'decode_head.ignore_index={own}: make them agree.'
-                )
+        ):
+            for key in ('ignore_index', 'ignore_label'):  # MMSeg's losses
+                found = getattr(part, key, own)
+                if found != own:
+                    raise UserError(
+                        f'{type(part).__name__}.{key}={found}, but '
+                        f'decode_head.ignore_index={own}: make them agree.'
+                    )
 
     def _check_chunks(self) -> None:
         """Refuse chunks where they would change the gradients."""
-        chunked = self.train_cfg['samples_per_chunk'] is not None
-        if chunked and not self.decode_head.generator.independent_samples:
+        size = self.train_cfg['samples_per_chunk']
+        if size and not self.decode_head.generator.independent_samples:
             raise UserError(
-                'model.train_cfg.samples_per_chunk='
-                f'{self.train_cfg["samples_per_chunk"]}: batch norm or ranks '
-                'in the generator would see each chunk as all there is, which '
-                'changes the gradients. Set generator.norm_cfg to None or to '
+                f'model.train_cfg.samples_per_chunk={size}: batch norm or '
+                'ranks in the generator would see each chunk as all there is. '
+                'Set generator.norm_cfg to None or to '
                 "dict(type='GN', num_groups=8), or leave samples_per_chunk "
                 'out; with ranks, leave it out.'
             )
@@ -200,9 +183,7 @@ class CARSegmentor(StochasticSegmentor):
 
     def extra_predictions(self, state: CARState) -> dict[str, Tensor]:
         """B's probabilities: calibration offsets are read where B is right."""
-        if state.prior is None:
-            return {}
-        return dict(black_box_probs=state.prior)
+        return {} if state.prior is None else dict(black_box_probs=state.prior)
 
     def train_batch(
         self, inputs: Tensor, data_samples: Sequence, seed: tuple[int, ...]
@@ -214,12 +195,7 @@ class CARSegmentor(StochasticSegmentor):
 
     def losses(self, name: str, batch: CARBatch) -> dict[str, Tensor]:
         """What F, G or D learns from."""
-        learn = dict(
-            calibration=self.calibration_losses,
-            generator=self.generator_losses,
-            discriminator=self.discriminator_losses,
-        )
-        return learn[name](batch)
+        return getattr(self, f'{name}_losses')(batch)
 
     def calibration_losses(self, batch: CARBatch) -> dict[str, Tensor]:
         """F against the drawn label, or against the mean of all annotators."""
@@ -300,15 +276,11 @@ class CARSegmentor(StochasticSegmentor):
     def _fixed_log_probs(self, batch: CARBatch) -> Tensor | None:
         """F's log-probabilities (B, K, H, W), if anybody needs them."""
         head = self.decode_head
-        needed = (
-            head.generator.needs_calibration
-            or 'log_probs' in self.loss_samples.needs
-        )
+        needed = 'log_probs' in self.loss_samples.needs
+        needed |= head.generator.needs_calibration
+        moves = self.train_cfg['calibration_in_train_mode']
         if batch.log_probs is None and needed:
-            if (
-                head.calibration
-                and self.train_cfg['calibration_in_train_mode']
-            ):
+            if head.calibration and moves:
                 head.calibration.train()
             with torch.no_grad():
                 batch.log_probs = head.calibrate(

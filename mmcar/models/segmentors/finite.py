@@ -8,7 +8,7 @@ from mmengine.dist import all_reduce
 from mmengine.logging import MessageHub, print_log
 from torch import Tensor
 
-from ...utils.errors import NonFiniteError, UserError
+from ...utils.errors import NonFiniteError
 
 POLICIES = ('raise', 'skip')
 MAX_SKIPPED = 50  # updates in a row: then it is no accident
@@ -67,8 +67,6 @@ def check_finite(
         NonFiniteLossError: Under ``'raise'``, naming the iteration, the
             losses and the last good checkpoint.
     """
-    if policy not in POLICIES:
-        raise UserError(f'nonfinite={policy!r}; expected one of {POLICIES}.')
     hub = MessageHub.get_current_instance()
     row = f'{network}_skipped_in_a_row'
     bad = [name for name, fine in finite.items() if not fine]

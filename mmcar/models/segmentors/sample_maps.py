@@ -17,31 +17,6 @@ from ...sampling.kernels import (
 from ...structures import is_resized, to_original
 
 
-def is_whole(maps: Tensor) -> bool:
-    """Whether maps share their memory with nothing else.
-
-    A part of a batch that is kept or saved takes all of the batch with it.
-    """
-    return maps.untyped_storage().nbytes() == maps.nbytes
-
-
-def possible_classes(probs: Tensor) -> list[int]:
-    """Ids of the classes that may win at a pixel between those of a sample.
-
-    Wherever probabilities are blended they add up to 1, so that the winner's
-    is 1 / K at least; a blend is not above the largest. On devices that would
-    have to wait for the answer, all classes.
-
-    Args:
-        probs: Probabilities (K, H, W).
-    """
-    classes = len(probs)
-    if not gains_by_tiles(probs.device):
-        return list(range(classes))
-    least = 0.99 / classes  # sums are rounded
-    return (probs.amax(dim=(1, 2)) >= least).nonzero()[:, 0].tolist()
-
-
 class SampleMaps:
     """Collects the samples of one image, at its original size.
 
@@ -66,23 +41,15 @@ class SampleMaps:
         self.restore = partial(
             to_original, meta=meta, align_corners=align_corners
         )
-        self.maps: Tensor | None = None
-        self.drawn = 0
+        self.maps: list[Tensor] = []
         self.total: Tensor | None = None
-        self.small = False  # whether the total is of the input's size
 
     def _keep(self, maps: Tensor) -> None:
         """Take over label maps (s, h, w) of the original size."""
-        whole = len(maps) == self.num_samples and is_whole(maps)
-        if whole and maps.dtype == label_dtype(self.num_classes):
-            self.maps = maps
-            return
-        if self.maps is None:
-            shape = self.num_samples, *maps.shape[1:]
-            dtype = label_dtype(self.num_classes)
-            self.maps = maps.new_empty(shape, dtype=dtype)
-        self.maps[self.drawn : self.drawn + len(maps)] = maps
-        self.drawn += len(maps)
+        maps = maps.to(label_dtype(self.num_classes))
+        # A part of a batch would take all of the batch with it.
+        whole = maps.untyped_storage().nbytes() == maps.nbytes
+        self.maps.append(maps if whole else maps.clone())
 
     def add_probs(self, probs: Tensor) -> None:
         """Add samples by their probabilities (s, K, H, W).
@@ -92,7 +59,6 @@ class SampleMaps:
         samples, which is their mean resized, no more than that.
         """
         if self.resized:
-            self.small = True
             for one in probs:
                 ids = possible_classes(one)
                 some = one[ids] if len(ids) < self.num_classes else one
@@ -105,28 +71,13 @@ class SampleMaps:
         self.total += probs.sum(dim=0) if len(probs) > 1 else probs[0]
 
     def add_labels(self, labels: Tensor) -> None:
-        """Add samples by their label maps (s, H, W).
-
-        Where they are resized, it is as if their one-hot form were, but one
-        class at a time, and only the classes that occur.
-        """
+        """Add samples by their label maps (s, H, W), one-hot if resized."""
         if not self.resized:
             self._keep(self.restore(labels))
             return
+        ids = torch.arange(self.num_classes, device=labels.device)
         for one in labels:
-            best: Tensor | None = None
-            for k in one.unique().tolist():
-                scores = self.restore((one == k).float()[None, None])[0, 0]
-                if best is None:
-                    best = torch.zeros_like(scores)
-                    label = best.to(label_dtype(self.num_classes))
-                if self.total is None:
-                    shape = self.num_classes, *scores.shape
-                    self.total = scores.new_zeros(shape)
-                self.total[k] += scores
-                label.masked_fill_(scores > best, k)
-                torch.maximum(best, scores, out=best)
-            self._keep(label[None])
+            self.add_probs((one == ids.view(-1, 1, 1)).float()[None])
 
     def fields(self, number: int) -> dict[str, PixelData | Tensor]:
         """``pred_samples`` (S, h, w) and ``sample_probs`` (K, h, w).
@@ -136,13 +87,13 @@ class SampleMaps:
                 those that stand for all best; ``sample_weights`` (S,) then
                 says for which share of them, and the mean is that of all.
         """
-        maps, total = self.maps, self.total
+        maps = self.maps[0] if len(self.maps) == 1 else torch.cat(self.maps)
+        total = self.total
         if total is None:
             total = class_counts(maps, self.num_classes)
-        elif self.small:
+        elif self.resized:
             total = self.restore(total[None])[0]
-        mean = total.div_(len(maps))
-        weights = {}
+        mean, weights = total.div_(len(maps)), {}
         if number < len(maps):
             maps, shares = representative(maps, number, self.num_classes)
             weights['sample_weights'] = shares
@@ -151,3 +102,19 @@ class SampleMaps:
             sample_probs=PixelData(data=mean),
             **weights,
         )
+
+
+def possible_classes(probs: Tensor) -> list[int]:
+    """Ids of the classes that may win at a pixel between those of a sample.
+
+    Wherever probabilities are blended they add up to 1, so that the winner's
+    is 1 / K at least; a blend is not above the largest. On devices that would
+    have to wait for the answer, all classes.
+
+    Args:
+        probs: Probabilities (K, H, W).
+    """
+    if not gains_by_tiles(probs.device):
+        return list(range(len(probs)))
+    least = 0.99 / len(probs)  # sums are rounded
+    return (probs.amax(dim=(1, 2)) >= least).nonzero()[:, 0].tolist()

@@ -2,7 +2,6 @@
 
 import logging
 import math
-import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -18,7 +17,7 @@ from mmseg.structures import SegDataSample
 from torch import Tensor, nn
 
 from ...sampling import NormalNoise, content_key
-from ...sampling.kernels import class_argmax, gains_by_tiles, lay_out_weights
+from ...sampling.kernels import class_argmax, lay_out_weights
 from ...structures import KeyOwners, floods, noise_key, without_padding
 from ...utils.checks import at_least, one_of
 from ...utils.errors import UserError
@@ -28,13 +27,15 @@ from ..data_preprocessor import (
     with_stochastic_preprocessor,
 )
 from .finite import POLICIES, check_finite, look_at
-from .sample_maps import SampleMaps, is_whole
+from .sample_maps import SampleMaps
 from .settings import complete_test_cfg
 from .train_batch import TrainBatch
-from .updating import Buffers, frozen, joint_statistics, leave_out
+from .updating import frozen, leave_out, norm_statistics
 
 SMALLEST = torch.finfo(torch.float32).tiny
 """Probabilities below have no finite logarithm once they are rounded."""
+CACHE = 2**21
+"""Bytes that fit the second-level cache of a core."""
 TRIES = 32
 """How often a sample that floods is drawn again; then it stays."""
 
@@ -287,23 +288,33 @@ class StochasticSegmentor(BaseSegmentor):
         z = self.draw_noise(inputs, data_samples, number, (seed,))
         outputs = list(data_samples or (SegDataSample() for _ in inputs))
         if cfg['max_class_area'] is not None:
-            if self.joint_samples:
-                raise UserError(
-                    f'model.test_cfg.max_class_area={cfg["max_class_area"]}: '
-                    'samples with exact margins cannot be drawn again one by '
-                    'one; expected None. A floor of the sampler prevents '
-                    'floods.'
-                )
             z = self._redraw_floods(state, z, inputs, outputs, seed)
-        drawn = self._draw_samples(state, z, inputs, outputs)
+        drawn = [
+            SampleMaps(
+                number,
+                self.num_classes,
+                inputs,
+                sample.metainfo,
+                self.align_corners,
+            )
+            for sample in outputs
+        ]
+        for chunk in z.split(self.chunk_size(inputs, number)):
+            draw = self.sample_labels if self.one_hot else self.sample
+            maps = draw(state, chunk)
+            for i, own in enumerate(drawn):
+                add = own.add_labels if self.one_hot else own.add_probs
+                add(maps[:, i])
+            del maps  # not to be held while the next chunk is drawn
         log_probs = self.log_probs(state)
         extra = self.extra_predictions(state)
         for i, (sample, own) in enumerate(zip(outputs, drawn, strict=True)):
             logits = log_probs[i : i + 1]
             if own.resized:  # what is blended are probabilities
-                logits = own.restore(logits.exp()).clamp_min_(SMALLEST).log_()
+                logits = own.restore(logits.exp()).log()
             else:
-                logits = bounded_logs(own.restore(logits))
+                logits = own.restore(logits)
+            logits = logits.clamp_min(math.log(SMALLEST))
             sample.set_data(
                 dict(
                     pred_sem_seg=PixelData(data=class_argmax(logits).long()),
@@ -317,33 +328,6 @@ class StochasticSegmentor(BaseSegmentor):
             )
         return outputs
 
-    def _draw_samples(
-        self,
-        state: Any,
-        z: Tensor,
-        inputs: Tensor,
-        data_samples: Sequence[SegDataSample],
-    ) -> list[SampleMaps]:
-        """Samples of every image by noise (S, B, ...), chunk by chunk."""
-        drawn = [
-            SampleMaps(
-                len(z),
-                self.num_classes,
-                inputs,
-                sample.metainfo,
-                self.align_corners,
-            )
-            for sample in data_samples
-        ]
-        for chunk in z.split(self.chunk_size(inputs, len(z))):
-            draw = self.sample_labels if self.one_hot else self.sample
-            maps = draw(state, chunk)
-            for i, own in enumerate(drawn):
-                add = own.add_labels if self.one_hot else own.add_probs
-                add(maps[:, i])
-            del maps  # not to be held while the next chunk is drawn
-        return drawn
-
     def chunk_size(self, inputs: Tensor, num_samples: int) -> int:
         """Samples to draw at once, as the config says or as fit the cache.
 
@@ -356,7 +340,7 @@ class StochasticSegmentor(BaseSegmentor):
             return self.test_cfg['samples_per_chunk']
         if self.one_hot:
             return num_samples
-        budget = cache_bytes() if inputs.device.type == 'cpu' else 2**28
+        budget = CACHE if inputs.device.type == 'cpu' else 2**28
         batch, _, height, width = inputs.shape
         sample = 4 * batch * self.num_classes * height * width
         return min(max(budget // sample, 1), num_samples)
@@ -376,7 +360,14 @@ class StochasticSegmentor(BaseSegmentor):
         first: samples stay independent of each other, and fewer samples are
         the first of more.
         """
-        largest = torch.tensor(self.test_cfg['max_class_area']).double()
+        areas = self.test_cfg['max_class_area']
+        if self.joint_samples:
+            raise UserError(
+                f'model.test_cfg.max_class_area={areas}: samples with exact '
+                'margins cannot be drawn again one by one; expected None. A '
+                'floor of the sampler prevents floods.'
+            )
+        largest = torch.tensor(areas).double()
         size = self.chunk_size(inputs, len(z))
 
         def flood(noise: Tensor) -> Tensor:
@@ -449,8 +440,12 @@ class StochasticSegmentor(BaseSegmentor):
         """Update one network, the others held fixed."""
         networks = self.networks()
         others = [n for key, n in networks.items() if key != name]
+        moving = [n for n in networks.values() if n.training]
+        # NaN in a running mean would stay for good, also in that of a
+        # network which another one learns through.
         skips = self.nonfinite == 'skip'
-        before = Buffers(networks.values() if skips else ())
+        buffers = [b for n in networks.values() if skips for b in n.buffers()]
+        before = [buffer.clone() for buffer in buffers]
         # Until the backward pass is over: chunked samples are computed again
         # in it, and must meet the same networks.
         with frozen(others):
@@ -463,14 +458,19 @@ class StochasticSegmentor(BaseSegmentor):
                     'add one, e.g. to model.loss_samples for a generator, or '
                     'take it out of train_cfg.phases.'
                 )
-            moving = [n for n in networks.values() if n.training]
-            checked = losses | joint_statistics(moving)
+            # One huge pixel makes a running variance infinite. A norm that
+            # trains does not use it, one in eval mode would give its bias.
+            kept = [b.flatten() for b in norm_statistics(moving)]
+            checked = losses | (
+                {'running statistics': torch.cat(kept)} if kept else {}
+            )
             finite, seen = look_at(checked, values)
             good = check_finite(finite, self.nonfinite, name)
             if good:
                 optim.update_params(sum(losses.values()))
             else:
-                before.restore()
+                for buffer, old in zip(buffers, before, strict=True):
+                    buffer.copy_(old)
                 leave_out(optim)
         log |= seen
         if skips:
@@ -510,23 +510,3 @@ class StochasticSegmentor(BaseSegmentor):
         number, seed = self.test_cfg['num_samples'], (self.test_cfg['seed'],)
         z = self.draw_noise(inputs, data_samples, number, seed)
         return self.log_probs(state), self.sample(state, z)
-
-
-def bounded_logs(log_probs: Tensor) -> Tensor:
-    """Log-probabilities, none below that of `SMALLEST`.
-
-    They are not copied where that can be told without a wait for the device,
-    and never written to: they may belong to the model.
-    """
-    least = math.log(SMALLEST)
-    looked = is_whole(log_probs) and gains_by_tiles(log_probs.device)
-    if looked and bool(log_probs.amin() >= least):
-        return log_probs
-    return log_probs.clamp_min(least)
-
-
-def cache_bytes() -> int:
-    """Second-level cache of a core; 2 MiB where the system does not tell."""
-    name = 'SC_LEVEL2_CACHE_SIZE'
-    size = os.sysconf(name) if name in os.sysconf_names else 0
-    return size if size > 0 else 2**21

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-import torch
 from mmengine.dist import all_reduce_params
 from mmengine.optim import OptimWrapper
 from torch import Tensor, nn
@@ -58,38 +57,6 @@ def norm_statistics(networks: Iterable[nn.Module]) -> list[Tensor]:
         for buffer in module.buffers(recurse=False)
         if buffer.is_floating_point()
     ]
-
-
-def joint_statistics(networks: Iterable[nn.Module]) -> dict[str, Tensor]:
-    """What must be finite besides the losses, which do not tell of it.
-
-    One huge pixel makes a running variance infinite. A norm that trains does
-    not use it; in eval mode it gives nothing but its bias, for good.
-    """
-    kept = [buffer.flatten() for buffer in norm_statistics(networks)]
-    return {'running statistics': torch.cat(kept)} if kept else {}
-
-
-class Buffers:
-    """Running statistics of networks, as they were before a step.
-
-    Args:
-        networks: Their buffers may change in a forward pass, also those of
-            a network that another one learns through.
-    """
-
-    def __init__(self, networks: Iterable[nn.Module]) -> None:
-        self.kept = [
-            (buffer, buffer.clone())
-            for network in networks
-            for buffer in network.buffers()
-        ]
-
-    @torch.no_grad()
-    def restore(self) -> None:
-        """Undo what a skipped step did: NaN in a mean would stay for good."""
-        for buffer, before in self.kept:
-            buffer.copy_(before)
 
 
 class NetworkLosses(nn.Module):

@@ -84,8 +84,3 @@ def test_a_good_one_begins_a_new_row(hub):
         for _ in range(MAX_SKIPPED - 1):
             assert not check(bad, 'skip', 'generator')
         assert check(GOOD, 'skip', 'generator')
-
-
-def test_unknown_policy(hub):
-    with pytest.raises(ValueError, match="nonfinite='ignore'"):
-        check(GOOD, 'ignore')

@@ -60,7 +60,8 @@ def test_losses_of_a_padded_batch_by_hand():
     found = model.loss(data['inputs'], data['data_samples'])
     batch = TrainBatch(data['inputs'], data['data_samples'], 2)
     noise = model.draw_noise(batch.image, batch.data_samples, 3, (0,))
-    log_probs, samples = model.decode_head(batch.image, noise)
+    state = model.encode(batch.image)
+    log_probs, samples = state.log_probs, model.sample(state, noise)
     mean = samples.mean(0)
     cross_entropy, divergence = [], []
     for b, size in enumerate([(16, 16), (12, 10)]):
