@@ -49,13 +49,8 @@ def test_starts_anywhere_and_far_away():
     assert take(late, 1)[0][0] == 10**12
 
 
-def test_in_order_without_shuffle():
-    pairs = take(ResumableSampler(Noisy(), seed=3, shuffle=False), 10)
-    assert [i for _, i in pairs] == [0, 1, 2, 3, 4, 5, 6, 0, 1, 2]
-
-
-@pytest.mark.parametrize('world_size', [2, 3])
-def test_ranks_together_see_the_batches_of_one(monkeypatch, world_size):
+def test_ranks_together_see_the_batches_of_one(monkeypatch):
+    world_size = 3
     alone = take(ResumableSampler(Noisy(), seed=3), 24)
     ranks = []
     for rank in range(world_size):

@@ -147,14 +147,3 @@ def test_frequencies_are_recovered(tmp_path, calibrated):
     share, pure = shares(sampler(tmp_path, calibrated, loss, 10))
     assert abs(share - SHARE) < 0.05
     assert pure > 0.9
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ('loss', 'num_samples'),
-    [('CalibrationLoss', 1), ('SampleCrossEntropy', 10)],
-)
-def test_controls_collapse(tmp_path, calibrated, loss, num_samples):
-    model = sampler(tmp_path, calibrated, dict(type=loss), num_samples)
-    share, _ = shares(model)
-    assert share > 0.95

@@ -60,7 +60,7 @@ def batch_of(cfg, split, index=0):
     )
 
 
-@pytest.mark.parametrize('form', ['labels', 'top4', 'probs'])
+@pytest.mark.parametrize('form', ['labels', 'top4'])
 def test_cache_holds_what_mmseg_predicts(streets, monkeypatch, capsys, form):
     root, stock = streets
     cfg = small_card(root, stock, form)
@@ -81,12 +81,10 @@ def test_cache_holds_what_mmseg_predicts(streets, monkeypatch, capsys, form):
         found = read_cached(path, form, 19)
         if form == 'labels':
             assert (found.argmax(0) == expected.argmax(0)).all()
-        elif form == 'top4':  # the four largest are right
+        else:  # the four largest are right
             best = np.argsort(-expected, axis=0)[:4]
             error = np.take_along_axis(np.abs(found - expected), best, 0)
             assert error.max() < 0.02
-        else:
-            assert np.abs(found - expected).max() < 0.02
 
 
 def test_it_goes_on_after_an_interruption(streets, monkeypatch, capsys):
@@ -106,11 +104,11 @@ def test_it_goes_on_after_an_interruption(streets, monkeypatch, capsys):
     assert not capsys.readouterr().out
 
 
-@pytest.mark.parametrize('form', ['labels', 'probs'])
 def test_damaged_and_stale_predictions_are_made_anew(
-    streets, monkeypatch, capsys, form
+    streets, monkeypatch, capsys
 ):
     root, stock = streets
+    form = 'probs'
     prepare_caches(small_card(root, stock, form))
     whole = files_below(root)
     cut, stale, kept = whole
@@ -143,10 +141,10 @@ def test_damaged_and_stale_predictions_are_made_anew(
 # As stated in docs/cityscapes24.md: half a step of each of the other classes;
 # a fifth class that is as probable as the first four.
 STEPS = 18 / 510
-LOSS = {'labels': 0, 'probs': STEPS, 'top4': STEPS + (1 - 1 / 15) / 5}
+LOSS = {'probs': STEPS, 'top4': STEPS + (1 - 1 / 15) / 5}
 
 
-@pytest.mark.parametrize('form', LOSS)
+@pytest.mark.parametrize('form', ['probs', 'top4'])
 def test_cached_and_live_agree(streets, form):
     root, stock = streets
     cfg = small_card(root, stock, form)
@@ -163,10 +161,7 @@ def test_cached_and_live_agree(streets, form):
     found = black_box(live['inputs'], live['data_samples'])
     assert found.shape == expected.shape == (1, 19, 12, 24)
     assert (found - expected).abs().max() <= LOSS[form]
-    if form == 'labels':
-        assert found.unique().tolist() == [0, 1]
-    else:
-        assert expected.std() > 0.01
+    assert expected.std() > 0.01
     sample = model.eval().test_step(batch_of(cfg, 'test'))[0]
     assert sample.pred_samples.data.shape == (2, *SIZE)
     assert sample.black_box_sem_seg.data.shape == (1, *SIZE)
@@ -193,15 +188,6 @@ def test_predictions_go_through_the_augmentations(streets):
         distance = (windows - crop[:, None, None]).abs().amax((0, 3, 4))
         assert distance.min() < 1e-5
     assert mirrored == {True, False}
-
-
-def test_a_training_makes_its_cache(streets, monkeypatch):
-    root, stock = streets
-    cfg = small_card(root, stock)
-    assert not files_below(root)
-    run_tool(monkeypatch, 'train.py', cfg, root)
-    assert len(files_below(root)) == 3
-    assert (root / 'work_dir/last_checkpoint').is_file()
 
 
 def stock_scores(path: Path) -> dict:
@@ -304,15 +290,10 @@ def test_classes_that_do_not_fit(misfit):
     assert not files_below(root)
 
 
-@pytest.mark.parametrize('score', ['black-box-mIoU', 'GED'])
-def test_classes_that_do_not_fit_live(misfit, monkeypatch, score):
+def test_classes_that_do_not_fit_live(misfit, monkeypatch):
     root, other = misfit
     cfg = small_card(root, other)
-    arguments = ['--live', '--eval', score]
-    if score == 'GED':
-        weights = root / 'whole.pth'
-        torch.save(MODELS.build(cfg.model).state_dict(), weights)
-        arguments.insert(0, str(weights))
+    arguments = ['--live', '--eval', 'black-box-mIoU']
     words = r'card\.py.*decode_head\.black_box predicts 7 classes.*19 or, with'
     with pytest.raises(UserError, match=words):
         run_tool(monkeypatch, 'test.py', cfg, root, *arguments)

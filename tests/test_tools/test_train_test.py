@@ -15,7 +15,6 @@ from mmcar.apis import training
 from tests.test_compat import MakesFile
 from tests.test_tools.project import ROOT, run, write_config
 from tests.test_tools.scripts import load_script
-from tests.toys import toy_config
 
 TRAIN = ROOT / 'tools' / 'train.py'
 TEST = ROOT / 'tools' / 'test.py'
@@ -109,37 +108,6 @@ def test_figures(trained, tmp_path):
         assert str(path) in result.stdout
 
 
-def test_figures_of_a_model_without_weights(tmp_path):
-    """No checkpoint is needed, and a log of a training is not there."""
-    head = dict(
-        type='CARHead',
-        num_classes=2,
-        calibration=dict(type='KnownDistribution'),
-        generator=dict(type='GumbelSampler'),
-    )
-    test_cfg = dict(num_samples=3)
-    config = write_config(
-        tmp_path,
-        model=toy_config(
-            decode_head=head, discriminator=None, test_cfg=test_cfg
-        ),
-    )
-    tool = ROOT / 'tools' / 'analysis_tools' / 'figures.py'
-    work_dir = tmp_path / 'work'
-    result = run(tool, config, '--images', 2, '--work-dir', work_dir)
-    assert result.returncode == 0, result.stderr
-    drawn = sorted(path.name for path in (work_dir / 'figures').iterdir())
-    assert drawn == ['reliability.png', 'samples.png']
-    assert 'No training curves' in result.stdout
-
-
-def test_figures_need_the_weights_of_a_model_that_has_some(trained):
-    config, _ = trained
-    result = run(ROOT / 'tools' / 'analysis_tools' / 'figures.py', config)
-    assert result.returncode == 2
-    assert 'name a checkpoint' in result.stderr
-
-
 def test_resume_goes_on(trained, tmp_path):
     config, work_dir = trained
     shutil.copytree(work_dir, tmp_path / 'work')
@@ -192,9 +160,6 @@ def test_a_registered_metric_of_a_user(trained, tmp_path, monkeypatch):
 
 
 class TestRefusals:
-    def test_no_config(self, refused):
-        assert 'no config file none.py' in refused(TRAIN, 'none.py')
-
     def test_config_that_does_not_parse(self, refused, tmp_path):
         config = tmp_path / 'broken.py'
         config.write_text('model = dict(\n')
@@ -218,20 +183,7 @@ class TestRefusals:
         for name in ('HM-IoU', 'ECE', 'CityscapesMetric'):
             assert name in message
 
-    def test_evaluator_of_two_classes_on_three(
-        self, refused, trained, tmp_path
-    ):
-        config, work_dir = trained
-        message = refused(
-            TEST,
-            *(config, work_dir / 'iter_8.pth', '--work-dir', tmp_path),
-            *('--cfg-options', 'test_evaluator.classes=[1]'),
-            'test_dataloader.dataset.metainfo.classes=[background,cell,dirt]',
-        )
-        assert 'has 3 classes' in message
-
-    @pytest.mark.parametrize('name', ['GED', 'mIoU', 'ECE'])
-    def test_weights_that_are_nan(self, refused, trained, tmp_path, name):
+    def test_weights_that_are_nan(self, refused, trained, tmp_path):
         config, work_dir = trained
         checkpoint = torch.load(work_dir / 'iter_8.pth')
         for key, weight in checkpoint['state_dict'].items():
@@ -240,7 +192,7 @@ class TestRefusals:
         torch.save(checkpoint, tmp_path / 'nan.pth')
         message = refused(
             TEST,
-            *(config, tmp_path / 'nan.pth', '--eval', name),
+            *(config, tmp_path / 'nan.pth', '--eval', 'GED'),
             *('--work-dir', tmp_path),
         )
         assert "val/0.png: 'seg_logits' holds NaN" in message

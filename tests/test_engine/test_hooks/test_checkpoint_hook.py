@@ -112,19 +112,10 @@ def test_starts_over_where_nothing_is_whole(tmp_path):
     assert runner.iter == 40
 
 
-@pytest.mark.parametrize(
-    ('part', 'change', 'number'),
-    [
-        ('calibration', dict(channels=6), 30),
-        ('generator', dict(depth=3), 999999),
-    ],
-)
-def test_a_checkpoint_of_another_model_is_refused(
-    tmp_path, part, change, number
-):
+def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     """MMEngine would go on with random weights where shapes differ."""
-    model = toy_config()
-    model['decode_head'][part].update(change)
+    model, number = toy_config(), 999999
+    model['decode_head']['generator'].update(depth=3)
     ema = [dict(type='NetworkEMAHook')]
     train(tmp_path / 'other', model=model, custom_hooks=ema)
     train(tmp_path / 'own')
@@ -218,7 +209,7 @@ def random_scores(runner):
     return runner.val_loop.evaluator.metrics[0].scores
 
 
-@pytest.mark.parametrize('skipped', [None, 4, 19, 20])
+@pytest.mark.parametrize('skipped', [4, 19])
 def test_accumulated_gradients_survive(tmp_path, skipped):
     """Checkpoints at 10, 20, ... lie in the middle of three batches."""
     optims = run_config(tmp_path)['optim_wrapper']

@@ -71,17 +71,6 @@ def test_exactly_the_scheduled_networks_change(tmp_path):
     assert {lrs['calibration'] for lrs in record.lrs} == {1e-2}
 
 
-def test_a_list_of_schedulers_serves_each_network_from_its_phase(tmp_path):
-    scheduler = dict(type='ConstantLR', begin='phase', end=40, factor=0.5)
-    runner = build_runner(tmp_path, param_scheduler=[scheduler])
-    runner._train_loop = runner.build_train_loop(runner._train_loop)
-    begins = {
-        name: [cfg['begin'] for cfg in cfgs]
-        for name, cfgs in runner.param_schedulers.items()
-    }
-    assert begins == dict(calibration=[0], generator=[16], discriminator=[16])
-
-
 def test_a_scheduler_may_end_with_its_phase():
     schedule = Schedule(
         [
@@ -143,38 +132,12 @@ def test_what_cannot_follow_a_phase_is_refused(tmp_path):
         growing(tmp_path, (6, 0), [scheduler], resume=True)
 
 
-def test_same_seed_same_weights_other_seed_other_weights(tmp_path):
-    phases = [dict(iters=3, train=['calibration', 'generator'])]
-    changes = dict(
-        train_cfg=dict(type='AlternatingTrainLoop', phases=phases),
-        optim_wrapper=only('calibration') | only('generator'),
-        param_scheduler=None,
-    )
-    for name, seed in (('a', 1), ('b', 1), ('c', 2)):
-        train(tmp_path / name, randomness=dict(seed=seed), **changes)
-    a, b, c = (weights(tmp_path / name) for name in 'abc')
-    assert all(torch.equal(a[key], b[key]) for key in a)
-    assert not all(torch.equal(a[key], c[key]) for key in a)
-
-
 def test_accumulation_equals_a_larger_batch(tmp_path):
     calibration_run(tmp_path / 'small', 8, 2, accumulative_counts=2)
     calibration_run(tmp_path / 'large', 4, 4)
     small, large = weights(tmp_path / 'small'), weights(tmp_path / 'large')
     for key in large:
         torch.testing.assert_close(small[key], large[key], rtol=0, atol=1e-5)
-
-
-def test_clipping_bounds_the_step(tmp_path):
-    runner = calibration_run(
-        tmp_path,
-        2,
-        hooks=RECORD,
-        optimizer=dict(type='SGD', lr=1.0),
-        clip_grad=dict(max_norm=0.01),
-    )
-    first, second = (s['calibration'] for s in recorded(runner).states)
-    assert (second - first).norm().item() == pytest.approx(0.01, rel=1e-3)
 
 
 def test_discriminator_rests_while_it_is_too_good(tmp_path):
@@ -277,14 +240,6 @@ BAD = {
         | dict(optim_wrapper=only('calibration')),
         ['param_scheduler.generator', "['calibration']"],
     ),
-    'scheduler by epoch': (
-        dict(
-            param_scheduler=dict(
-                type='ConstantLR', begin='phase', by_epoch=True
-            )
-        ),
-        ['ConstantLR', 'by_epoch=False'],
-    ),
     'scheduler by epoch by default': (
         dict(param_scheduler=dict(type='MultiStepLR', milestones=[2])),
         ['MultiStepLR', 'by_epoch=False'],
@@ -324,24 +279,19 @@ def test_a_hook_that_leaves_eval_mode_does_not_change_training(tmp_path):
         assert torch.equal(value, finals[1][key]), key
 
 
-@pytest.mark.parametrize('value', [float('nan'), float('inf')])
-def test_refuses_bad_statistics_of_a_network_that_rests(tmp_path, value):
+def test_refuses_bad_statistics_of_a_network_that_rests(tmp_path):
     runner = build_runner(
         tmp_path,
         train_cfg=dict(
             type='AlternatingTrainLoop',
             phases=[dict(iters=2, train=['generator', 'discriminator'])],
         ),
-        optim_wrapper=dict(
-            constructor='NetworkOptimWrapperConstructor',
-            generator=dict(optimizer=ADAM),
-            discriminator=dict(optimizer=ADAM),
-        ),
+        optim_wrapper=only('generator') | only('discriminator'),
         param_scheduler=None,
     )
     for module in runner.model.decode_head.calibration.modules():
         if isinstance(module, nn.BatchNorm2d):
-            module.running_var[0] = value
+            module.running_var[0] = float('nan')
     with pytest.raises(UserError, match='calibration has running statistics'):
         runner.train()
 

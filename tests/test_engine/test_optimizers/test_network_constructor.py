@@ -1,5 +1,4 @@
 import pytest
-import torch
 from mmengine.optim import OptimWrapperDict, build_optim_wrapper
 from torch import nn
 
@@ -54,16 +53,6 @@ def test_each_network_gets_its_own_optimiser():
     assert critic.param_groups[0]['lr'] == 0.2
     held = {id(p) for g in critic.param_groups for p in g['params']}
     assert held == {id(p) for p in model.critic.parameters()}
-
-
-def test_looks_through_a_wrapper():
-    class Wrapped(torch.nn.DataParallel):
-        pass
-
-    model = Model()
-    optims = build(Wrapped(model), discriminator=dict(optimizer=ADAM))
-    held = optims['discriminator'].param_groups[0]['params']
-    assert held[0] is model.critic.weight
 
 
 @pytest.mark.parametrize(
