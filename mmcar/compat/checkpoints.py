@@ -10,7 +10,6 @@ import hashlib
 import os
 import pickle
 import re
-import urllib.error
 import warnings
 import zipfile
 from collections.abc import Iterator
@@ -99,10 +98,6 @@ def _explained(filename: str) -> Iterator[None]:
         yield
     except UserError:
         raise
-    except ImportError as error:  # of a package that a scheme needs
-        raise UserError(
-            f'Checkpoint {filename} cannot be read here: {error}'
-        ) from error
     except FileNotFoundError:
         raise MissingFileError(f'There is no checkpoint {filename}.') from None
     except pickle.UnpicklingError as error:
@@ -113,16 +108,11 @@ def _explained(filename: str) -> Iterator[None]:
             f'and plain data, so loading it could run code ({reason}). Save '
             "its 'state_dict' alone where you trust the file."
         ) from error
-    except urllib.error.URLError as error:
-        raise UserError(
-            f'Checkpoint {filename} cannot be downloaded ({error}). Check '
-            'address and network, or give the path of a file.'
-        ) from error
     except Exception as error:  # a damaged file can raise anything
         reason = (repr(error).splitlines() or [''])[0]
         raise UserError(
-            f'Checkpoint {filename} cannot be read; it may be cut short or '
-            f'damaged ({reason}).'
+            f'Checkpoint {filename} cannot be read here ({reason}). A file '
+            'may be cut short or damaged, an address wrong, the network down.'
         ) from error
 
 

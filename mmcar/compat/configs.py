@@ -18,19 +18,22 @@ if TYPE_CHECKING:
 PREFIX = 'mmcar::'
 PACKAGE = Path(__file__).parents[1]
 # What the text of a dumped config is made of, besides names and ``dict()``.
-PLAIN_NODES = (
-    ast.Module,
-    ast.Assign,
-    ast.Constant,
-    ast.Dict,
-    ast.List,
-    ast.Tuple,
-    ast.Set,
-    ast.UnaryOp,
-    ast.USub,
-    ast.Load,
-    ast.Store,
-    ast.keyword,
+PLAIN_NODES = frozenset(
+    [
+        'Module',
+        'Assign',
+        'Constant',
+        'Dict',
+        'List',
+        'Tuple',
+        'Set',
+        'UnaryOp',
+        'USub',
+        'Load',
+        'Store',
+        'Name',
+        'keyword',
+    ]
 )
 
 
@@ -166,4 +169,4 @@ def _is_plain(node: ast.AST) -> bool:
         return isinstance(node.func, ast.Name) and node.func.id == 'dict'
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         return node.id not in ('dict', '_base_')
-    return isinstance(node, (ast.Name, *PLAIN_NODES))
+    return type(node).__name__ in PLAIN_NODES

@@ -124,11 +124,8 @@ def _plan(cfg: Config, dataset: dict, step: dict) -> CachePlan:
     built = DATASETS.build({**dataset, 'pipeline': []})
     built.full_init()
     images: dict[Path, str] = {}
-    copies = [
-        TRANSFORMS.build(transform)
-        for transform in dataset['pipeline']
-        if transform.get('type') == 'ReadCopies'
-    ]
+    steps = [s for s in dataset['pipeline'] if s.get('type') == 'ReadCopies']
+    copies = [TRANSFORMS.build(step) for step in steps]
     for i in range(len(built)):
         record = built.get_data_info(i)
         for read_copy in copies:  # a missing one is told before the long part
@@ -140,21 +137,16 @@ def _plan(cfg: Config, dataset: dict, step: dict) -> CachePlan:
 
 def _find_folder(root: Path, settings: dict) -> Path:
     """The folder of a cache: the root itself, or one per B below it."""
-    if (root / SETTINGS).is_file():
-        _check_settings(root, settings)
-        return root
-    identity = json.dumps([settings[key] for key in IDENTITY])
-    digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
-    name = f'{Path(settings["config"]).stem}-{digest}'
-    folder = root if root.name == name else root / name
-    if (folder / SETTINGS).is_file():
-        _check_settings(folder, settings)
-    return folder
-
-
-def _check_settings(folder: Path, settings: dict) -> None:
+    folder = root
+    if not (root / SETTINGS).is_file():
+        identity = json.dumps([settings[key] for key in IDENTITY])
+        digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
+        name = f'{Path(settings["config"]).stem}-{digest}'
+        folder = root if root.name == name else root / name
+        if not (folder / SETTINGS).is_file():
+            return folder
     found = read_settings(folder)
-    differ = [k for k in IDENTITY if found.get(k) != settings[k]]
+    differ = [key for key in IDENTITY if found.get(key) != settings[key]]
     if differ:
         raise UserError(
             f'{folder} holds predictions of another black box or another '
@@ -162,6 +154,7 @@ def _check_settings(folder: Path, settings: dict) -> None:
             f'{found.get("config")} and {found.get("checkpoint")}. Delete it, '
             'or name another root in LoadBlackBoxProbs.'
         )
+    return folder
 
 
 def _add_images(known: dict[Path, str], images: dict[Path, str]) -> None:

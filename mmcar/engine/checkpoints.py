@@ -103,13 +103,17 @@ def check_started(runner: Runner, checkpoint: Mapping) -> None:
         UserError: Naming the checkpoint.
     """
     weights = checkpoint.get('state_dict', checkpoint)
-    found = {key.removeprefix('module.'): w for key, w in weights.items()}
+    found = {
+        (key.removeprefix('module.'), getattr(weight, 'shape', None))
+        for key, weight in weights.items()
+    }
+    state = unwrap_model(runner.model).state_dict().items()
     own = {
-        key: weight.shape
-        for key, weight in unwrap_model(runner.model).state_dict().items()
+        (key, weight.shape)
+        for key, weight in state
         if not key.endswith('num_batches_tracked')
     }
-    fits = [k for k in own if getattr(found.get(k), 'shape', None) == own[k]]
+    fits = own & found
     what = f'load_from={runner._load_from!r}'
     if not fits:
         raise UserError(

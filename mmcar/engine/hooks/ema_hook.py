@@ -55,27 +55,21 @@ class NetworkEMAHook(Hook):
         """Find the network; a test, whatever its generator, needs none."""
         if runner._train_loop is None:
             return
-        model = unwrap_model(runner.model)
-        networks = model.networks()
-        if self.network not in networks:
+        trained = [*getattr(runner.optim_wrapper, 'keys', list)()]
+        if self.network not in trained:
             raise UserError(
-                f'NetworkEMAHook.network={self.network!r} is not a trainable '
-                f'network of the model; it has {list(networks)}.'
+                f'NetworkEMAHook.network={self.network!r} is not trained: '
+                f'optim_wrapper has optimisers of {trained}.'
             )
-        network = networks[self.network]
+        model = unwrap_model(runner.model)
+        network = model.networks()[self.network]
         path = next(p for p, m in model.named_modules() if m is network)
         self.prefix = f'{path}.'
         self.current = network.state_dict(keep_vars=True)
 
     def before_train(self, runner: Runner) -> None:
         """Start from the present weights, unless resumed."""
-        wrappers = runner.optim_wrapper
-        if self.network not in wrappers:
-            raise UserError(
-                f'NetworkEMAHook.network={self.network!r} is not trained: '
-                f'optim_wrapper has optimisers of {[*wrappers.keys()]}.'
-            )
-        optimizer = wrappers[self.network].optimizer
+        optimizer = runner.optim_wrapper[self.network].optimizer
         optimizer.register_step_post_hook(self._note_step)
         if self.average is None:
             self.average = {

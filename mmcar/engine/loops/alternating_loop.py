@@ -17,14 +17,13 @@ from ...utils.errors import UserError
 from ..distributed import unwrap_model
 from ..resumable_data import ResumableDataLoader, resumable_config
 from ..seeding import ITERATION, VALIDATION, seed_all
-from .copying import check_copies, copy_weights
 from .phase_optims import (
     PausedOptim,
     check_optimizers,
     follow_phases,
     place_schedulers,
 )
-from .schedule import Schedule
+from .schedule import Phase, Schedule
 
 ACCURACY = 'discriminator_accuracy'  # its key in the message hub
 
@@ -159,10 +158,9 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         """How many validations follow, of this iteration's included."""
         if self.runner.val_loop is None:
             return 0
+        due = {*range(0, self._max_iters, self.val_interval), self._max_iters}
         first = max(self._iter + 1, self.val_begin)
-        last, interval = self._max_iters, self.val_interval
-        due = max(0, last // interval - (first - 1) // interval)
-        return due + (last % interval != 0 and first <= last)
+        return sum(iteration >= first for iteration in due)
 
     def run_iter(self, data_batch: dict) -> None:
         """Train the active networks on one batch."""
@@ -170,9 +168,10 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         runner.call_hook(
             'before_train_iter', batch_idx=self._iter, data_batch=data_batch
         )
-        for phase in self.schedule.starting(self._iter):
-            self._forget_losses()
-            copy_weights(unwrap_model(runner.model).networks(), phase)
+        for phase in self.schedule.phases:
+            if phase.start == self._iter:
+                self._forget_losses()
+                copy_weights(unwrap_model(runner.model).networks(), phase)
         seed_all(ITERATION, self.seed, self._iter, runner.rank)
         outputs = runner.model.train_step(
             data_batch, optim_wrapper=self.active_optimizers()
@@ -232,3 +231,40 @@ def _check_statistics(networks: Mapping[str, nn.Module]) -> None:
                 'its weights come from a training that went wrong; load '
                 'others.'
             )
+
+
+def copy_weights(networks: Mapping[str, nn.Module], phase: Phase) -> None:
+    """Let parts of networks become equal to others.
+
+    Args:
+        networks: Networks of the model by name.
+        phase: Its ``copy`` names the parts.
+    """
+    for target, source in phase.copy.items():
+        weights = find_part(networks, source).state_dict()
+        find_part(networks, target).load_state_dict(weights)
+
+
+def check_copies(networks: Mapping[str, nn.Module], phase: Phase) -> None:
+    """Refuse parts that do not exist or differ in shape, before training."""
+    for target, source in phase.copy.items():
+        parts = (find_part(networks, path) for path in (target, source))
+        states = (part.state_dict().items() for part in parts)
+        one, other = ({k: w.shape for k, w in state} for state in states)
+        if one != other:
+            raise UserError(
+                f'train_cfg.phases: copy={phase.copy}, but the weights of '
+                f'{source} do not fit {target}: give both the same config.'
+            )
+
+
+def find_part(networks: Mapping[str, nn.Module], path: str) -> nn.Module:
+    """A network by its name, or a part of one: ``'generator.net'``."""
+    name, _, rest = path.partition('.')
+    try:
+        return networks[name].get_submodule(rest)
+    except (KeyError, AttributeError):
+        raise UserError(
+            f'train_cfg.phases: copy names {path!r}, which the model does '
+            f'not have; its networks are {list(networks)}.'
+        ) from None

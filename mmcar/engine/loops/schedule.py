@@ -105,10 +105,6 @@ class Schedule:
             return ()
         return tuple(n for n in phase.train if phase.trains(n, offset))
 
-    def starting(self, iteration: int) -> list[Phase]:
-        """Phases that begin at an iteration; those without any included."""
-        return [phase for phase in self.phases if phase.start == iteration]
-
     def num_updates(self, name: str, iteration: int) -> int:
         """Iterations before ``iteration`` at which a network trains."""
         return sum(

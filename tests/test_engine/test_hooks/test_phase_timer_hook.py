@@ -2,7 +2,8 @@
 
 import pytest
 
-from mmcar.engine.loops import RemainingTime, Schedule
+from mmcar.engine import Schedule
+from mmcar.engine.hooks.phase_timer_hook import RemainingTime
 
 F = dict(iters=1000, train=['calibration'])
 G = dict(
