@@ -179,7 +179,7 @@ class TestRefusals:
         config, work_dir = trained
         args = (config, work_dir / 'iter_8.pth', '--eval', 'GDE')
         message = refused(TEST, *args)
-        assert "'GDE'; did you mean GED?" in message
+        assert "'GDE'" in message
         for name in ('HM-IoU', 'ECE', 'CityscapesMetric'):
             assert name in message
 
