@@ -204,8 +204,9 @@ class Preflight(Hook):
             for metric in evaluator.metrics:
                 trial = copy.deepcopy(metric)
                 trial.csv_file = None
-                path = self.trace.path_of(metric, f'{split}_evaluator')
-                with self.trace.at(path, RULE):
+                place = f'{split}_evaluator'
+                path = self.trace.path_of(metric)  # an equal one's, perhaps
+                with self.trace.at(path if place in path else place, RULE):
                     trial.process(batch, samples)
                     names = list(trial.evaluate(len(samples)))
                     if twice := {*names} & {*scores}:
