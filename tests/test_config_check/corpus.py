@@ -72,10 +72,11 @@ def _filled(value: Any, base: dict, folder: Path) -> Any:
 
 
 def inherited(cfg: Any) -> Any:
-    """A config as if it came from a ``mmseg::`` base."""
+    """A config as MMEngine reads it from a ``mmseg::`` base."""
+    if isinstance(cfg, dict) and 'type' in cfg:
+        return {**copy.deepcopy(cfg), '_scope_': 'mmseg'}
     if isinstance(cfg, dict):
-        scope = {'_scope_': 'mmseg'} if 'type' in cfg else {}
-        return {**{k: inherited(v) for k, v in cfg.items()}, **scope}
+        return {key: inherited(value) for key, value in cfg.items()}
     return [*map(inherited, cfg)] if isinstance(cfg, list) else cfg
 
 
