@@ -1,1 +1,1 @@
-"""The card's commands, rehearsed at real size on drawn streets."""
+"""The card's commands, run at real size on drawn streets."""

@@ -1,4 +1,4 @@
-"""Rehearse the Cityscapes experiment at real size, on drawn streets.
+"""Run the Cityscapes experiment at real size, on drawn streets.
 
 Draws a data set in Cityscapes' layout, trains a stock MMSeg model on it with
 MMSeg's own tools, then runs the commands of docs/cityscapes24.md with it:
@@ -76,7 +76,7 @@ def open_record(path: Path, iterations: Iterations) -> dict:
 def write_readme(record: Path) -> None:
     """Keep a record beside the README, and write its table into it."""
     if not record.is_file():
-        raise UserError(f'There is no {record}: run a rehearsal first.')
+        raise UserError(f'There is no {record}: run the experiment first.')
     content = json.loads(record.read_text())
     write_json(PROJECT / 'record.json', content)
     page = fill_page((PROJECT / 'README.md').read_text(), content)
@@ -89,7 +89,7 @@ def stop(*_: object) -> None:
 
 
 def main() -> None:
-    """Rehearse."""
+    """Run the experiment."""
     args = parse_args()
     if args.readme:
         write_readme(args.folder / 'record.json')

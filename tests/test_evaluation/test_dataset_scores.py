@@ -21,15 +21,15 @@ def predicted(number=3, **options):
     return samples
 
 
-def surveyed(samples, metainfo, **options):
-    survey = DatasetScores(metainfo, 6, **options)
-    rows = [survey.add(sample.to_dict()) for sample in samples]
-    return rows, survey.summary()
+def scored(samples, metainfo, **options):
+    dataset_scores = DatasetScores(metainfo, 6, **options)
+    rows = [dataset_scores.add(sample.to_dict()) for sample in samples]
+    return rows, dataset_scores.summary()
 
 
 def test_scores_are_those_of_the_metrics():
     samples = predicted()
-    rows, summary = surveyed(samples, TWO)
+    rows, summary = scored(samples, TWO)
     metrics = evaluator(
         dict(type='GEDMetric', num_samples=6),
         dict(type='HMIoUMetric', num_samples=6),
@@ -46,7 +46,7 @@ def test_scores_are_those_of_the_metrics():
 
 
 def test_bins_of_images_add_up_to_those_of_all():
-    rows, summary = surveyed(predicted(), TWO)
+    rows, summary = scored(predicted(), TWO)
     for source, bins in summary['reliability'].items():
         sums = torch.tensor([row['bins'][source] for row in rows]).sum(0)
         torch.testing.assert_close(sums[0].tolist(), bins['count'])
@@ -62,7 +62,7 @@ def test_bins_of_images_add_up_to_those_of_all():
 
 def test_areas_of_classes_by_a_loop():
     samples = predicted()
-    _, summary = surveyed(samples, TWO)
+    _, summary = scored(samples, TWO)
     expected = labelled = total = 0.0
     for sample in samples:
         probs = sample.seg_logits.data.exp()
@@ -84,7 +84,7 @@ def test_settings_of_the_config_stay():
     samples = predicted(k=3)
     names = dict(classes=('x', 'y', 'z'))
     given = [dict(type='GEDMetric', classes=['z'], num_samples=2)]
-    rows, summary = surveyed(samples, names, configured=given)
+    rows, summary = scored(samples, names, configured=given)
     metrics = evaluator(
         dict(type='GEDMetric', classes=['z'], num_samples=6),
         classes=names['classes'],
@@ -92,13 +92,13 @@ def test_settings_of_the_config_stay():
     metrics.process(samples)
     expected = metrics.evaluate(len(samples))
     assert summary['scores']['GED_6'] == pytest.approx(expected['GED_6'])
-    plain, _ = surveyed(samples, names)
+    plain, _ = scored(samples, names)
     assert plain[0]['GED'] != pytest.approx(rows[0]['GED'])
 
 
 def test_class_flips_have_their_own_figures():
     samples = predicted(k=4, annotators=1, flips=FLIPS)
-    rows, summary = surveyed(samples, FOUR)
+    rows, summary = scored(samples, FOUR)
     assert 'HM-IoU' not in rows[0] and 'HM-IoU_6' not in summary['scores']
     said = seen = 0.0
     for sample in samples:
@@ -121,6 +121,6 @@ def test_without_bounds_and_with_a_class_that_nobody_drew():
     for sample in samples:
         labels = sample.gt_sem_segs.data
         labels[labels == 2] = 0
-    _, summary = surveyed(samples, dict(classes='xyz'), bounds=False)
+    _, summary = scored(samples, dict(classes='xyz'), bounds=False)
     assert summary['bounds'] == {}
     assert math.isnan(summary['classes'][2]['samples_excess'])

@@ -1,4 +1,4 @@
-# What peers share: a U-Net of MMSeg; any backbone and decode head will do.
+# What other methods share: a U-Net of MMSeg; any backbone and head will do.
 norm_cfg = dict(type='BN')
 peer_net = dict(
     type='MMSegCalibration',
@@ -20,7 +20,7 @@ preprocessor = dict(
     seg_pad_val=255,
     size_divisor=1,
 )
-# Training-free samples of that net; peers that mix models mix these.
+# Training-free samples of that net; methods that mix models mix these.
 training_free = dict(
     type='CARSegmentor',
     data_preprocessor=preprocessor,

@@ -17,14 +17,6 @@ from .encoding import file_size, plain
 ASSETS = Path(__file__).parent / 'assets'
 MAX_POINTS = 240
 """Points of a training curve that are kept."""
-SCORES = {
-    'GED': 'Generalized energy distance to the labels. Smaller is better.',
-    'HM-IoU': 'Hungarian-matched IoU with the labels. Larger is better.',
-    'ECE': 'Expected calibration error of the probabilities.',
-    'ECE_samples': 'The same of the mean of the samples.',
-    'flip_error': 'Largest error of how often a class flips.',
-}
-"""Scores at the top of the page, by their name without the sample count."""
 
 
 @dataclass
@@ -69,7 +61,7 @@ def render_page(page: Page) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters['signed'] = signed
+    environment.filters |= dict(signed=signed, score_title=score_title)
     columns, curves = table_columns(page.rows), thin_curves(page.curves)
     data = dict(
         samples=page.num_samples,
@@ -86,14 +78,8 @@ def render_page(page: Page) -> str:
         version=__version__,
         columns=columns,
         curves=curves,
-        cards=score_cards(page.summary['scores'], page.num_samples),
         perspective=perspective(page.summary, page.num_samples),
         class_limit=excess_limit(page.summary['classes']),
-        left_out={
-            name: value
-            for name, value in page.summary['scores'].items()
-            if name.endswith('left_out') and value
-        },
         size=file_size(sum(len(str(x)) for x in page.explored.values())),
         data=plain(data),
         images={i: plain(one) for i, one in page.explored.items()},
@@ -107,20 +93,6 @@ def table_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     if len({row['annotators'] for row in rows}) == 1:
         hidden.add('annotators')  # says nothing about an image
     return [name for name in rows[0] if name not in hidden]
-
-
-def score_cards(
-    scores: Mapping[str, float], num_samples: int
-) -> list[dict[str, Any]]:
-    """The few scores to read first."""
-    cards = []
-    for name, words in SCORES.items():
-        key = f'{name}_{num_samples}'
-        key = key if key in scores else name
-        if key in scores:
-            title = score_title(key, num_samples)
-            cards.append(dict(title=title, value=scores[key], words=words))
-    return cards
 
 
 def perspective(

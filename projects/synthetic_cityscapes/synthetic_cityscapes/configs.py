@@ -1,4 +1,4 @@
-"""The two configs of the rehearsal, as a user would write them."""
+"""The two configs of the run, as a user would write them."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a rehearsal took and found, as text."""
+"""What a run took and found, as text."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What the rehearsal runs, and what it makes of the results."""
+"""What the experiment runs, and what it makes of the results."""
 
 import json
 import re
@@ -45,12 +45,12 @@ def flat(node, prefix=''):
 def test_nothing_but_b_and_iterations_differs_from_the_card(tmp_path):
     write_configs(tmp_path, ITERATIONS)
     card = dict(flat(Config.fromfile(CARD).to_dict()))
-    rehearsed = Config.fromfile(tmp_path / 'card.py').to_dict()
-    rehearsed = dict(flat(rehearsed))
+    found = Config.fromfile(tmp_path / 'card.py').to_dict()
+    found = dict(flat(found))
     changed = {
         key
-        for key in card.keys() | rehearsed.keys()
-        if card.get(key) != rehearsed.get(key)
+        for key in card.keys() | found.keys()
+        if card.get(key) != found.get(key)
     }
     assert changed == {
         'black_box.config',
@@ -65,7 +65,7 @@ def test_nothing_but_b_and_iterations_differs_from_the_card(tmp_path):
         'default_hooks.checkpoint.interval',
         'default_hooks.logger.interval',
     }
-    assert [rehearsed[f'train_cfg.phases.{i}.iters'] for i in (0, 1)] == [
+    assert [found[f'train_cfg.phases.{i}.iters'] for i in (0, 1)] == [
         20,
         10,
     ]
@@ -190,7 +190,7 @@ def test_a_folder_keeps_its_iterations(tmp_path):
     assert few.returncode == 2 and 'at least 2' in few.stderr
 
 
-def test_every_step_of_a_rehearsal_is_in_the_projects_record():
+def test_every_step_is_in_the_projects_record():
     path = ROOT / 'projects/synthetic_cityscapes/record.json'
     record = json.loads(path.read_text())
     steps = all_steps(Iterations())

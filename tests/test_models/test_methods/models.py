@@ -1,4 +1,4 @@
-"""Small configs of every peer, all on the same net."""
+"""Small configs of every method, all on the same net."""
 
 import copy
 
@@ -43,7 +43,7 @@ TRAINING_FREE = dict(
     ),
     **SHARED,
 )
-PEERS = dict(
+METHODS = dict(
     ssn=dict(
         type='StochasticSegmentationNetwork',
         num_classes=2,
@@ -91,10 +91,10 @@ FLOW = dict(
     dropout=0.0,
     norm_cfg=None,
 )
-PEERS.update(
+METHODS.update(
     flow_ssn=dict(type='FlowSSN', model=TRAINING_FREE, net=FLOW, steps=3),
-    flow_on_ssn=dict(type='FlowSSN', model=PEERS['ssn'], net=FLOW, steps=3),
-    exact_margins=dict(type='ExactMargins', model=PEERS['ssn']),
+    flow_on_ssn=dict(type='FlowSSN', model=METHODS['ssn'], net=FLOW, steps=3),
+    exact_margins=dict(type='ExactMargins', model=METHODS['ssn']),
     ranked_car=toy_config(
         decode_head=dict(
             TRAINING_FREE['decode_head'],
@@ -113,7 +113,7 @@ PEERS.update(
         test_cfg=SHARED['test_cfg'],
     ),
 )
-PEERS = copy.deepcopy(PEERS)
+METHODS = copy.deepcopy(METHODS)
 NETWORKS = dict(
     ssn=['net'],
     prob_unet=['net'],

@@ -1,4 +1,4 @@
-"""What holds for every peer: training, resuming, ranks, noise, windows."""
+"""What holds for every method: training, resuming, ranks, noise, windows."""
 
 import copy
 import shutil
@@ -12,7 +12,7 @@ from tests.test_engine.runs import train as train_toy
 from tests.test_engine.test_distributed import finish, on_two_ranks
 from tests.toys import toy_batch
 
-from .models import NETWORKS, PEERS
+from .models import METHODS, NETWORKS
 
 TEST = dict(
     batch_size=3,
@@ -20,7 +20,7 @@ TEST = dict(
     sampler=dict(type='DefaultSampler', shuffle=False),
     dataset=dict(type='RandomMaps'),
 )
-NAMES = list(PEERS)
+NAMES = list(METHODS)
 #: The others train by the code of one of these.
 LEARNERS = ['ssn', 'prob_unet', 'deep_ensemble', 'flow_ssn', 'ranked_car']
 
@@ -30,7 +30,7 @@ def run_config(name):
     networks = NETWORKS[name]
     iters = 20 // len(networks)
     return dict(
-        model=PEERS[name],
+        model=METHODS[name],
         train_cfg=dict(
             type='AlternatingTrainLoop',
             phases=[dict(iters=iters, train=[n]) for n in networks],
@@ -53,7 +53,7 @@ def run_config(name):
 
 def build(name, **changes):
     torch.manual_seed(0)
-    model = MODELS.build(copy.deepcopy(PEERS[name]) | changes)
+    model = MODELS.build(copy.deepcopy(METHODS[name]) | changes)
     model.init_weights()
     if name == 'prob_unet':  # untrained, its code hardly matters
         for weight in model.net['head'].parameters():
@@ -84,7 +84,7 @@ def test_it_learns_is_scored_and_resumed_exactly(name, tmp_path):
 
 @pytest.fixture(scope='module')
 def ranks(tmp_path_factory):
-    """Trainings of all peers on the same two processes."""
+    """Trainings of all methods on the same two processes."""
     root = tmp_path_factory.mktemp('ranks')
     runs = [dict(run_config(n), work_dir=str(root / n)) for n in LEARNERS]
     for process in on_two_ranks(*runs):

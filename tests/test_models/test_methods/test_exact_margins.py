@@ -11,7 +11,7 @@ from mmcar.inference.onnx_export import export_onnx
 from mmcar.utils.errors import UserError
 from tests.toys import toy_batch
 
-from .models import MMSEG, PEERS
+from .models import METHODS, MMSEG
 
 OTHERS = ('ssn', 'prob_unet', 'mc_dropout', 'deep_ensemble', 'views')
 FLOWS = ('flow_ssn', 'flow_on_ssn')
@@ -19,7 +19,7 @@ FLOWS = ('flow_ssn', 'flow_on_ssn')
 
 def build(name, **changes):
     torch.manual_seed(0)
-    cfg = PEERS[name]
+    cfg = METHODS[name]
     if name not in ('exact_margins', 'ranked_car'):
         cfg = dict(type='ExactMargins', model=cfg)
     model = MODELS.build(copy.deepcopy(cfg) | changes)
@@ -55,7 +55,7 @@ def test_chunks_change_nothing():
 def test_the_models_samples_are_kept_where_margins_allow_it():
     """A model whose samples have the margins: they do not change."""
     torch.manual_seed(0)
-    cfg = copy.deepcopy(PEERS['ssn']) | dict(mean_samples=1, diagonal=False)
+    cfg = copy.deepcopy(METHODS['ssn']) | dict(mean_samples=1, diagonal=False)
     wrapper = MODELS.build(dict(type='ExactMargins', model=cfg)).eval()
     for weight in wrapper.model.net['factor'].parameters():
         torch.nn.init.normal_(weight)
@@ -71,7 +71,7 @@ def test_the_models_samples_are_kept_where_margins_allow_it():
 
 def test_noise_is_the_models():
     sobol = dict(type='SobolNoise')
-    cfg = dict(PEERS['ssn'], noise=sobol, diagonal=False)
+    cfg = dict(METHODS['ssn'], noise=sobol, diagonal=False)
     own = MODELS.build(dict(type='ExactMargins', model=cfg)).noise
     assert type(own).__name__ == 'SobolNoise'
     normal = dict(type='NormalNoise')
@@ -81,7 +81,7 @@ def test_noise_is_the_models():
 
 def test_weights_of_the_model_alone_fit():
     torch.manual_seed(1)
-    alone = MODELS.build(PEERS['ssn'])
+    alone = MODELS.build(METHODS['ssn'])
     for load in (
         lambda m, w: m.load_state_dict(w),
         lambda m, w: load_state_dict(m, w, strict=True),
@@ -99,19 +99,19 @@ def test_what_cannot_hold_is_refused(tmp_path):
     model.test_cfg.update(max_class_area=[1.0, 0.5])
     with pytest.raises(UserError, match='max_class_area'):
         model.test_step(toy_batch())
-    ranked = PEERS['ranked_car']
+    ranked = METHODS['ranked_car']
     with pytest.raises(UserError, match='ONNX'):
         export_onnx(build('ranked_car'), tmp_path / 'model.onnx', (16, 16))
     with pytest.raises(UserError, match='samples_per_chunk'):
         MODELS.build(dict(ranked, train_cfg=dict(samples_per_chunk=2)))
-    dropout = dict(PEERS['mc_dropout'], decode_head=ranked['decode_head'])
+    dropout = dict(METHODS['mc_dropout'], decode_head=ranked['decode_head'])
     with pytest.raises(UserError, match='ExactMargins'):
         MODELS.build(dropout)
 
 
 def test_d_alone_sees_ranked_samples_of_g():
     """Not the ranks of one sample, which G has no part in."""
-    head = dict(PEERS['ranked_car']['decode_head'], calibration=MMSEG)
+    head = dict(METHODS['ranked_car']['decode_head'], calibration=MMSEG)
     critic = dict(type='DCGANDiscriminator', base_channels=4)
     model = build('ranked_car', decode_head=head, discriminator=critic)
     data = model.data_preprocessor(toy_batch(), True)

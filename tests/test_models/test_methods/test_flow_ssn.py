@@ -9,12 +9,12 @@ from mmseg.registry import MODELS
 
 from tests.toys import toy_batch, toy_optims
 
-from .models import PEERS
+from .models import METHODS
 
 
 def build(name='flow_ssn', **changes):
     torch.manual_seed(0)
-    return MODELS.build(copy.deepcopy(PEERS[name]) | changes).eval()
+    return MODELS.build(copy.deepcopy(METHODS[name]) | changes).eval()
 
 
 def prepared(model, batch=None):
@@ -131,7 +131,7 @@ def test_it_learns_what_goes_together():
             calibration=dict(type='UniformCalibration'),
             generator=dict(type='GumbelSampler'),
         ),
-        data_preprocessor=PEERS['ssn']['data_preprocessor'],
+        data_preprocessor=METHODS['ssn']['data_preprocessor'],
     )
     net = dict(
         type='ConvCalibration',

@@ -9,14 +9,14 @@ from torch import nn
 from mmcar.models.methods.mc_dropout import seeded_dropout
 from mmcar.utils.errors import UserError
 
-from .models import CONV, PEERS
+from .models import CONV, METHODS
 
 
 def build(calibration=None, **changes):
-    head = dict(PEERS['mc_dropout']['decode_head'])
+    head = dict(METHODS['mc_dropout']['decode_head'])
     if calibration:
         head['calibration'] = calibration
-    cfg = dict(PEERS['mc_dropout'], decode_head=head) | changes
+    cfg = dict(METHODS['mc_dropout'], decode_head=head) | changes
     torch.manual_seed(0)
     return MODELS.build(cfg).eval()
 

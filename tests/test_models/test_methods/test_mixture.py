@@ -12,7 +12,7 @@ from mmcar.models.views import View
 from mmcar.utils.errors import UserError
 from tests.toys import toy_batch
 
-from .models import PEERS, TRAINING_FREE
+from .models import METHODS, TRAINING_FREE
 
 
 def build(cfg, **changes):
@@ -32,7 +32,7 @@ def test_parts_are_equally_likely():
 @pytest.mark.parametrize('name', ['deep_ensemble', 'views'])
 @torch.no_grad()
 def test_a_sample_is_the_chosen_part_and_its_draw(name):
-    model = build(PEERS[name])
+    model = build(METHODS[name])
     image = torch.randn(3, 3, 16, 16)
     state = model.encode(image)
     z = torch.randn(9, 3, *model.noise_shape((16, 16)))
@@ -72,9 +72,9 @@ def test_members_come_from_checkpoints_of_one_config(tmp_path):
     norm = dict(TRAINING_FREE['data_preprocessor'], mean=[0.0] * 3)
     for name in ('deep_ensemble', 'views', 'exact_margins'):
         with pytest.raises(UserError, match='data_preprocessor'):
-            build(PEERS[name], data_preprocessor=norm)
+            build(METHODS[name], data_preprocessor=norm)
     with pytest.raises(UserError, match='num_members=2'):
-        build(PEERS['deep_ensemble'], checkpoints=paths)
+        build(METHODS['deep_ensemble'], checkpoints=paths)
     other = dict(TRAINING_FREE, decode_head=dict(TRAINING_FREE['decode_head']))
     other['decode_head']['num_classes'] = 3
     with pytest.raises(UserError, match=r'0\.pth.*does not fit'):
@@ -97,7 +97,7 @@ def test_views_are_undone_exactly():
 
 
 def test_views_of_images_that_are_not_square_are_flips():
-    model = build(PEERS['views'])
+    model = build(METHODS['views'])
     assert len(model.encode(torch.ones(1, 3, 16, 16))) == 8
     parts = model.encode(torch.ones(1, 3, 16, 20))
     assert len(parts) == 4
@@ -105,7 +105,7 @@ def test_views_of_images_that_are_not_square_are_flips():
 
 
 def test_the_net_sees_the_view_and_samples_are_turned_back():
-    model = build(PEERS['views'])
+    model = build(METHODS['views'])
     image = torch.randn(1, 3, 16, 16)
     parts = model.encode(image)
     inner = model.model
@@ -116,11 +116,11 @@ def test_the_net_sees_the_view_and_samples_are_turned_back():
 
 
 def test_scales_need_noise_of_one_size():
-    model = build(PEERS['views'], scales=(1.0, 0.75))
+    model = build(METHODS['views'], scales=(1.0, 0.75))
     assert len(model.encode(torch.ones(1, 3, 16, 16))) == 16
-    model = build(PEERS['views'], model=PEERS['ssn'], scales=(0.5,))
+    model = build(METHODS['views'], model=METHODS['ssn'], scales=(0.5,))
     with pytest.raises(UserError, match='leave scales out'):
         model.encode(torch.ones(1, 3, 16, 16))
     for wrong in (dict(symmetries='all'), dict(scales=(0.0,))):
         with pytest.raises(UserError):
-            build(PEERS['views'], **wrong)
+            build(METHODS['views'], **wrong)

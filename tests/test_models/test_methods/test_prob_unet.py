@@ -7,7 +7,7 @@ from torch.distributions import Normal, kl_divergence
 from mmcar.models.methods.prob_unet import LatentHead
 from tests.toys import toy_batch
 
-from .models import PEERS
+from .models import METHODS
 
 
 def test_the_head_is_convolutions_on_features_beside_the_code():
@@ -28,7 +28,7 @@ def test_the_head_is_convolutions_on_features_beside_the_code():
 
 def build(**changes):
     torch.manual_seed(0)
-    return MODELS.build(PEERS['prob_unet'] | changes).eval()
+    return MODELS.build(METHODS['prob_unet'] | changes).eval()
 
 
 def train_batch(model):

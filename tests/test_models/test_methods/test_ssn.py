@@ -8,7 +8,7 @@ from mmseg.registry import MODELS
 from mmcar.models.methods.ssn import LowRankGaussian, monte_carlo_likelihood
 from tests.toys import toy_batch
 
-from .models import PEERS
+from .models import METHODS
 
 
 def random_gaussian(rank=3, classes=2, size=(2, 3)):
@@ -60,7 +60,7 @@ def test_likelihood_is_the_mean_over_draws_of_the_product_over_pixels():
 
 def test_ignored_pixels_change_no_gradient_and_annotators_all_count():
     torch.manual_seed(0)
-    model = MODELS.build(dict(PEERS['ssn'], every_annotator=True)).eval()
+    model = MODELS.build(dict(METHODS['ssn'], every_annotator=True)).eval()
     data = model.data_preprocessor(toy_batch(), True)
     batch = model.train_batch(data['inputs'], data['data_samples'], (0,))
     loss = model.losses('net', batch)['loss_likelihood']
@@ -84,7 +84,7 @@ def test_ignored_pixels_change_no_gradient_and_annotators_all_count():
 def test_it_starts_narrow_and_can_widen():
     """The covariance is small at first, and every part of it learns."""
     torch.manual_seed(0)
-    model = MODELS.build(PEERS['ssn']).eval()
+    model = MODELS.build(METHODS['ssn']).eval()
     data = model.data_preprocessor(toy_batch(), True)
     batch = model.train_batch(data['inputs'], data['data_samples'], (0,))
     gaussian = model.encode(batch.image)

@@ -17,7 +17,7 @@ from tests.test_evaluation.test_dataset_scores import (
     FOUR,
     TWO,
     predicted,
-    surveyed,
+    scored,
 )
 
 from .reading import read_html
@@ -27,7 +27,7 @@ EVIL = '</script><img src=x onerror=alert(1)>&"\''
 
 
 def page_of(samples, metainfo, **changes):
-    rows, summary = surveyed(samples, metainfo)
+    rows, summary = scored(samples, metainfo)
     number = len(metainfo['classes'])
     for i, row in enumerate(rows):
         row |= dict(image=f'val/{i}.png', entropy=0.1 * i, hypotheses=1)

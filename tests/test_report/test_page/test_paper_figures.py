@@ -2,11 +2,11 @@ import pytest
 
 from mmcar.report.page import draw_paper_figures
 from mmcar.report.page.paper_figures import draw_classes, draw_histogram
-from tests.test_evaluation.test_dataset_scores import TWO, predicted, surveyed
+from tests.test_evaluation.test_dataset_scores import TWO, predicted, scored
 
 
 def test_bars_and_bins_show_the_figures():
-    rows, summary = surveyed(predicted(), TWO)
+    rows, summary = scored(predicted(), TWO)
     curves = {'loss': ([0, 1, 2], [3.0, 2.0, 1.0])}
     figures = draw_paper_figures(summary, rows, 6, curves)
     assert set(figures) == {
