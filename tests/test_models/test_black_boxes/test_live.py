@@ -1,5 +1,7 @@
 """The black box in every form, stock models included."""
 
+import copy
+
 import pytest
 import torch
 from mmengine.config import ConfigDict
@@ -21,6 +23,7 @@ STOCK = [
     'unet/unet-s5-d16_fcn_4xb4-160k_cityscapes-512x1024.py',
     'upernet/upernet_r18_4xb2-40k_cityscapes-512x1024.py',
 ]
+SOON = STOCK[2], STOCK[4], STOCK[7]
 LARGER_STOCK = [
     'ddrnet/ddrnet_23-slim_in1k-pre_2xb6-120k_cityscapes-1024x1024.py',
     'deeplabv3/deeplabv3_r50-d8_4xb2-80k_cityscapes-512x1024.py',
@@ -82,7 +85,10 @@ def reference(segmentor, image):
 
 @pytest.mark.parametrize(
     'config',
-    STOCK + [pytest.param(c, marks=pytest.mark.slow) for c in LARGER_STOCK],
+    [
+        pytest.param(c, marks=() if c in SOON else pytest.mark.slow)
+        for c in STOCK + LARGER_STOCK
+    ],
 )
 def test_stock_models(config):
     """Each builds without download, trains every phase, and samples."""
@@ -192,27 +198,11 @@ class TestForms:
 
 
 class TestFrozen:
-    def test_stays_frozen_inside_a_trained_model(self):
-        box = BlackBox(segmentor=encoder_decoder())
-        outer = torch.nn.Sequential(box).train()
-        assert not any(module.training for module in box.modules())
-        assert not any(p.requires_grad for p in outer.parameters())
-        image = torch.randn(2, 3, 16, 16, requires_grad=True)
-        before = {k: v.clone() for k, v in outer.state_dict().items()}
-        assert not outer(image).requires_grad
-        for key, value in outer.state_dict().items():
-            assert torch.equal(value, before[key]), key
-        assert any('backbone' in key for key in before)
-
     def test_initialisation_keeps_the_weights(self):
         head = toy_config()['decode_head']
         head['black_box'] = dict(type='BlackBox', **parts())
         model = MODELS.build(toy_config(decode_head=head))
-        before = {
-            k: v.clone()
-            for k, v in model.decode_head.black_box.named_buffers()
-        } | dict(model.decode_head.black_box.named_parameters())
-        before = {key: value.clone() for key, value in before.items()}
+        before = copy.deepcopy(model.decode_head.black_box.state_dict())
         model.init_weights()
         after = model.decode_head.black_box.state_dict()
         assert all(torch.equal(after[key], before[key]) for key in after)
@@ -273,22 +263,6 @@ class TestCheckpoint:
             BlackBox(**parts(), checkpoint=str(path))
         assert 'decode_head.conv_seg.weight: (3, 8, 1, 1)' in str(error.value)
         assert str(path) in str(error.value)
-
-    def test_other_model(self, tmp_path):
-        path = tmp_path / 'b.pth'
-        torch.save(dict(state_dict=dict(some=torch.ones(1))), path)
-        with pytest.raises(ValueError, match='not in the file'):
-            BlackBox(**parts(), checkpoint=str(path))
-
-    def test_prefix_and_spare_weights_are_fine(self, tmp_path):
-        path = tmp_path / 'b.pth'
-        source = BlackBox(**parts()).segmentor
-        state = {f'module.{k}': v for k, v in source.state_dict().items()}
-        state['module.auxiliary_head.conv_seg.weight'] = torch.ones(1)
-        torch.save(dict(state_dict=state, meta=dict(epoch=1)), path)
-        box = BlackBox(**parts(), checkpoint=str(path))
-        for key, value in box.segmentor.state_dict().items():
-            assert torch.equal(value, source.state_dict()[key])
 
 
 @pytest.mark.parametrize(

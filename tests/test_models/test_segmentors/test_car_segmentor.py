@@ -94,19 +94,11 @@ def test_losses_see_all_samples_and_one_chunk_is_not_copied(chunk):
     'change, message',
     [
         (dict(train_cfg=dict(num_samples=0)), 'train_cfg.num_samples=0'),
-        (dict(train_cfg=dict(num_samples=None)), 'train_cfg.num_samples=None'),
-        (
-            dict(train_cfg=dict(samples_per_chunk=0)),
-            'train_cfg.samples_per_chunk=0',
-        ),
-        (dict(test_cfg=dict(num_samples=-1)), 'test_cfg.num_samples=-1'),
         (dict(nonfinite='ignore'), "nonfinite='ignore'"),
         (
             dict(loss_samples=dict(type='CalibrationLoss', ignore_index=0)),
             'CalibrationLoss.ignore_index=0, but decode_head.ignore_index=255',
         ),
-        (dict(test_cfg=dict(mode='slide')), "mode='slide'"),
-        (dict(test_cfg=dict(samples=3)), "samples is unknown.*'num_samples'"),
         (dict(pretrained='x.pth'), 'model.pretrained'),
         (
             dict(discriminator=dict(type='DCGANDiscriminator', num_classes=3)),

@@ -1,5 +1,3 @@
-import logging
-
 import pytest
 import torch
 from mmengine.logging import MessageHub
@@ -38,12 +36,6 @@ def test_one_look_sees_flags_and_values(hub):
     assert values == {key: value.item() for key, value in logged.items()}
 
 
-def test_finite_losses_pass(hub):
-    assert check(GOOD)
-    assert check(GOOD, 'skip')
-    assert 'skipped_updates' not in hub.runtime_info
-
-
 @pytest.mark.parametrize('value', [float('nan'), float('inf'), -float('inf')])
 def test_raise_names_iteration_loss_and_checkpoint(hub, value):
     hub.update_info('last_ckpt', 'runs/iter_40.pth')
@@ -56,24 +48,12 @@ def test_raise_names_iteration_loss_and_checkpoint(hub, value):
     assert 'runs/iter_40.pth' in text
 
 
-def test_raise_before_the_first_checkpoint(hub):
-    with pytest.raises(NonFiniteLossError, match='none yet'):
-        check(dict(loss=torch.tensor(float('nan'))))
-
-
-def test_skip_counts(hub, caplog):
-    bad = dict(loss=torch.tensor([1.0, float('nan')]))
-    with caplog.at_level(logging.WARNING):
-        assert not check(bad, 'skip')
-        assert not check(bad, 'skip')
-    assert hub.get_info('skipped_updates') == 2
-
-
 def test_many_in_a_row_stop_though_another_network_learns(hub):
     bad = dict(loss=torch.tensor(float('nan')))
     for _ in range(MAX_SKIPPED - 1):
         assert check(GOOD, 'skip', 'calibration')
         assert not check(bad, 'skip', 'generator')
+    assert hub.get_info('skipped_updates') == MAX_SKIPPED - 1
     with pytest.raises(NonFiniteLossError, match=f'{MAX_SKIPPED}th update'):
         check(bad, 'skip', 'generator')
 

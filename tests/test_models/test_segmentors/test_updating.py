@@ -76,10 +76,9 @@ def test_no_gradient_of_the_generator_reaches_the_calibration_net():
 
 
 @pytest.mark.parametrize(
-    ('losses', 'runs'),
-    [(['EnergyLoss', 'MatchingLoss'], 0), (['CalibrationLoss'], 1)],
+    ('losses', 'runs', 'chunk_size'),
+    [(['EnergyLoss', 'MatchingLoss'], 0, 2), (['CalibrationLoss'], 1, None)],
 )
-@pytest.mark.parametrize('chunk_size', [None, 2])
 def test_calibration_net_runs_only_if_needed(losses, runs, chunk_size):
     calibration = toy_config()['decode_head']['calibration']
     head = dict(
@@ -124,7 +123,7 @@ def test_training_all_three_trains_the_calibration_net_as_alone():
         assert torch.equal(alone[key], together[key]), key
 
 
-@pytest.mark.parametrize('phase', PHASES)
+@pytest.mark.parametrize('phase', PHASES[1:4])
 def test_networks_that_do_not_train_run_without_dropout(phase):
     model = toy_model()
     optims = toy_optims(model)
@@ -177,8 +176,10 @@ def test_soft_labels_train_on_the_mean_of_the_annotators():
     torch.testing.assert_close(found, expected)
 
 
-@pytest.mark.parametrize('phase', PHASES)
-@pytest.mark.parametrize('train_mode', [False, True])
+@pytest.mark.parametrize(
+    ('phase', 'train_mode'),
+    [(PHASES[0], False), (PHASES[3], True), (PHASES[4], False)],
+)
 def test_nonfinite_loss_skips_the_step_when_asked(phase, train_mode):
     """All state stays, also that of an F in train mode under G's feet."""
     model = toy_model(
@@ -229,7 +230,6 @@ class AutocastOptim(OptimWrapper):
 @pytest.mark.parametrize(
     'generator',
     [
-        dict(type='RefinementUNet', norm_cfg=None),
         dict(
             type='RefinementUNet',
             norm_cfg=None,
@@ -238,7 +238,7 @@ class AutocastOptim(OptimWrapper):
         ),
         dict(type='LatentUNet', norm_cfg=None),
     ],
-    ids=['paper', 'gumbel', 'latent'],
+    ids=['gumbel', 'latent'],
 )
 def test_networks_run_in_mixed_and_losses_in_full_precision(generator):
     head = toy_config()['decode_head']
@@ -314,7 +314,7 @@ def peak_after_step(size, samples, chunk):
 
 # The first step loads libraries and allocates the optimisers' state. Peaks
 # never fall, so the steps go from the smallest to the largest.
-steps = (32, 4, 2), (128, 4, None), (128, 20, 4), (128, 20, None)
+steps = (32, 4, 2), (96, 4, None), (96, 20, 4), (96, 20, None)
 print(*(peak_after_step(*step) for step in steps))
 """
 

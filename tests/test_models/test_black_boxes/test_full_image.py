@@ -78,12 +78,13 @@ def check(box: BlackBox, size: tuple[int, int]) -> bool:
     return True
 
 
-@pytest.mark.parametrize('mode', [WHOLE, SLIDE], ids=['whole', 'slide'])
-@pytest.mark.parametrize('config', SMALL)
+@pytest.mark.parametrize(
+    ('config', 'mode'), zip(SMALL, (WHOLE, SLIDE, SLIDE), strict=True)
+)
 def test_equal(config, mode):
     box = wrap(config, 16 if 'unet' in config else None)
     box.segmentor.test_cfg = ConfigDict(mode)
-    sizes = SIZES[:3] if 'unet' in config else SIZES  # a slow one
+    sizes = SIZES[:3] if 'unet' in config else SIZES[1:]  # a slow one
     assert [check(box, size) for size in sizes].count(True) >= 2
 
 
