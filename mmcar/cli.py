@@ -17,10 +17,8 @@ from pathlib import Path
 from mmengine.config import Config, DictAction
 from mmengine.device import get_device
 from mmengine.runner import Runner
-from mmengine.utils import import_modules_from_strings
 
-from .apis import training
-from .compat.configs import find_config
+from .compat.configs import read_config
 from .compat.console import quiet
 from .config_check import ConfigError
 from .engine import unwrap_model
@@ -187,69 +185,6 @@ def load_config(args: argparse.Namespace) -> Config:
     default = cfg.get('work_dir') or f'work_dirs/{Path(args.config).stem}'
     cfg.work_dir = args.work_dir or default
     return cfg
-
-
-def read_config(path: str, options: dict | None = None) -> Config:
-    """Read a config file for a tool that neither trains nor tests.
-
-    Args:
-        path: The file, or ``'mmcar::...'`` for one that comes with mmcar.
-        options: Keys to override, as ``--cfg-options`` gives them.
-
-    Raises:
-        UserError: There is no such file, or it cannot be read.
-    """
-    if '::' not in path and not Path(path).is_file():
-        raise UserError(f'There is no config file {path}.')
-    try:
-        cfg = Config.fromfile(find_config(path), import_custom_modules=False)
-    except Exception as error:  # a config is code: it can raise anything
-        raise UserError(
-            f'{path} cannot be read as a config: {describe(error)}'
-        ) from error
-    try:
-        if imports := cfg.get('custom_imports'):
-            import_modules_from_strings(**imports)
-    except Exception as error:
-        raise UserError(
-            f'{path}: custom_imports: {describe(error)}'
-        ) from error
-    try:
-        cfg.merge_from_dict(options or {})
-    except Exception as error:
-        raise UserError(
-            f'--cfg-options do not fit {path}: {describe(error)}'
-        ) from error
-    return cfg
-
-
-def describe(error: Exception) -> str:
-    """Put an error into words; some say too little without their type."""
-    if isinstance(error, ModuleNotFoundError):
-        hint = (
-            "; fix: pip install 'setuptools<81'"
-            if error.name == 'pkg_resources'
-            else ''
-        )
-        return f'{error}{hint}'
-    if isinstance(error, UserError):
-        return str(error)
-    return f'{type(error).__name__}: {error}'
-
-
-def build_runner(
-    cfg: Config, config_path: str, check: bool = True, strict: bool = False
-) -> Runner:
-    """Check a config and build its runner.
-
-    Args:
-        cfg: The config.
-        config_path: Its file, to be named in errors.
-        check: Whether to check the config.
-        strict: Whether warnings are errors.
-    """
-    with naming_config(config_path):
-        return training.build_runner(cfg, check, strict)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from mmengine.config import Config
 from mmengine.runner import Runner
 
 from mmcar import cli
+from mmcar.apis.training import build_runner
 from mmcar.inference.calibration import calibrate, halves_of
 from mmcar.inference.mmseg_model import samples_itself, wrap_stock_config
 from mmcar.inference.scaling_fit import Fit
@@ -84,7 +85,8 @@ def build(cfg: Config, args: argparse.Namespace) -> Runner:
     cfg.load_from, cfg.resume = None, False
     # The runner writes its config: not over that of the training.
     cfg.work_dir = str(Path(cfg.work_dir) / 'calibration')
-    return cli.build_runner(cfg, args.config)
+    with cli.naming_config(args.config):
+        return build_runner(cfg)
 
 
 def write_checkpoint(

@@ -9,7 +9,7 @@ from mmengine.dist import is_main_process
 from mmengine.runner import Runner
 
 from mmcar import cli
-from mmcar.apis.training import test
+from mmcar.apis.training import build_runner, test
 from mmcar.engine import unwrap_model
 from mmcar.evaluation import metric_configs
 from mmcar.utils.errors import UserError
@@ -204,7 +204,8 @@ def main() -> None:
     args = parse_args()
     cfg = cli.load_config(args)
     apply_arguments(cfg, args)
-    runner = cli.build_runner(cfg, args.config, args.check, args.strict)
+    with cli.naming_config(args.config):
+        runner = build_runner(cfg, args.check, args.strict)
     load(runner, args.checkpoint, args.eval)
     model = unwrap_model(runner.model)
     with cli.naming_config(args.config):

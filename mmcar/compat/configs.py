@@ -73,38 +73,57 @@ def read_config(
     options: Mapping | None = None,
     key: str | None = None,
 ) -> 'Config':
-    """Read a config of a model; the one that is given stays as it is.
+    """Read a config; the one that is given stays as it is.
 
     Args:
         config: Config, its path, or ``'mmcar::...'`` or ``'mmseg::...'`` for
             one that comes with a package.
         options: Keys to override, e.g. ``{'model.test_cfg.seed': 1}``.
-        key: What names it in another config, for errors.
+        key: What names it in another config, for errors; it is then one of
+            a model.
 
     Raises:
         MissingFileError: There is no such file.
         UserError: It cannot be read, or says nothing of a model.
     """
     from mmengine.config import Config
+    from mmengine.utils import import_modules_from_strings
 
-    name = f'{config}' if key is None else f'{key}={config!r}'
+    if key is not None:
+        name = f'{key}={config!r}'
+    else:
+        name = getattr(config, 'filename', None) or 'the config'
+        name = str(config) if isinstance(config, str | Path) else name
     try:
         if isinstance(config, Config):
             cfg = copy.deepcopy(config)
         else:
-            cfg = Config.fromfile(find_config(str(config)))
+            path = find_config(str(config))
+            if not Path(path).is_file():
+                raise FileNotFoundError(path)
+            cfg = Config.fromfile(path, import_custom_modules=False)
+            if imports := cfg.get('custom_imports'):
+                import_modules_from_strings(**imports)
     except FileNotFoundError as error:
         raise MissingFileError(
-            f'There is no config {name}: expected the path of a config file, '
-            "'mmcar::<folder>/<name>.py' or 'mmseg::<folder>/<name>.py'."
+            f'There is no config {name} ({error}): expected the path of a '
+            "config file, 'mmcar::<folder>/<name>.py' or "
+            "'mmseg::<folder>/<name>.py', and so its bases."
         ) from error
     except Exception as error:  # a config is code: it can raise anything
+        lost = getattr(error, 'name', '') == 'pkg_resources'
+        hint = "; fix: pip install 'setuptools<81'" if lost else ''
         raise UserError(
             f'{name} cannot be read as a config: {type(error).__name__}: '
-            f'{error}'
+            f'{error}{hint}'
         ) from error
-    cfg.merge_from_dict(dict(options or {}))
-    if 'model' not in cfg:
+    try:
+        cfg.merge_from_dict(dict(options or {}))
+    except Exception as error:  # keys of lists, of what is no dict, ...
+        raise UserError(
+            f'The options {options} do not fit {name}: {error}'
+        ) from error
+    if key is not None and 'model' not in cfg:
         raise UserError(
             f'{name} has no key `model`: expected the config of a '
             'segmentation model.'

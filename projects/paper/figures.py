@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 from mmengine.runner import Runner
 
 from mmcar import cli
+from mmcar.apis.training import build_runner
 from mmcar.evaluation import CalibrationBins, CalibrationMetric
 from mmcar.report import draw_reliability
 from mmcar.report.files import write_figure
@@ -129,7 +130,8 @@ def main() -> None:
     cfg = cli.load_config(args)
     out = Path(args.out or Path(cfg.work_dir) / f'paper/{args.figure}.png')
     cfg.load_from, cfg.resume = None, False
-    runner = cli.build_runner(cfg, args.config)
+    with cli.naming_config(args.config):
+        runner = build_runner(cfg)
     if args.checkpoint:
         cli.load_checkpoint(runner, args.checkpoint)
     elif any(p.requires_grad for p in runner.model.parameters()):

@@ -18,8 +18,8 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mmcar import cli
 from mmcar.apis import training
+from mmcar.compat.configs import read_config
 from mmcar.config_check import ConfigError, Finding, Plan, check_config
 from mmcar.utils.errors import UserError
 from tests.test_config_check import bases
@@ -116,7 +116,7 @@ def found_in_file(cfg: dict, folder: Path) -> list[Finding]:
     path = folder / f'wrong_{next(_numbers)}.json'
     path.write_text(json.dumps(cfg))
     try:
-        read = cli.read_config(str(path))
+        read = read_config(path)
     except UserError as error:
         return [Finding('', str(error), 'read', True)]
     return found_by_trying(read.to_dict(), folder)

@@ -49,7 +49,7 @@ def test_a_config_that_does_not_run(tmp_path):
 
 def test_a_config_without_a_model():
     with pytest.raises(ValueError, match='no key `model`'):
-        read_config(Config(dict(a=1)))
+        read_config(Config(dict(a=1)), key='member')
 
 
 def test_weights_must_fit(tmp_path):

@@ -14,7 +14,7 @@ from mmengine.runner import Runner
 from mmseg.apis import inference_model, init_model
 from mmseg.registry import DATASETS, MODELS
 
-from mmcar import cli
+from mmcar.apis.training import build_runner
 from mmcar.datasets.black_box_cache import read_cached
 from mmcar.engine.black_box_cache import plan_caches, prepare_caches
 from mmcar.models.black_boxes.full_image import resize_probs
@@ -238,7 +238,7 @@ def test_mistakes_are_named(streets, monkeypatch, tmp_path):
     cfg = small_card(root, stock, 'labels')
     cfg.model.decode_head.black_box.one_hot = False
     with pytest.raises(UserError, match='one_hot=True'):
-        cli.build_runner(cfg, 'card.py')
+        build_runner(cfg)
     cfg = small_card(root, stock)
     cfg.model.decode_head.black_box.checkpoint = str(tmp_path / 'no.pth')
     with pytest.raises(MissingFileError, match=r'no\.pth'):
@@ -252,7 +252,7 @@ def test_mistakes_are_named(streets, monkeypatch, tmp_path):
     cfg = small_card(tmp_path / 'nowhere', stock)
     missing = r'train_dataloader.*leftImg8bit/train.*cityscapes24\.py'
     with pytest.raises(UserError, match=missing):
-        cli.build_runner(cfg, 'card.py')
+        build_runner(cfg)
     with pytest.raises(UserError, match=missing):
         run_tool(monkeypatch, 'cache_black_box.py', cfg, root)
     for split in ('train', 'val', 'test'):
@@ -260,7 +260,7 @@ def test_mistakes_are_named(streets, monkeypatch, tmp_path):
         stock_data.type = 'CityscapesDataset'
         stock_data.metainfo = dict(classes=[*map(str, range(24))])
     with pytest.raises(UserError, match=r'train_dataloader\.dataset'):
-        cli.build_runner(cfg, 'card.py')
+        build_runner(cfg)
     with pytest.raises(UserError, match='expected at least 1'):
         run_tool(monkeypatch, 'cache_black_box.py', cfg, root, '--jobs', '0')
 

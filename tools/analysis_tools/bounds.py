@@ -11,7 +11,8 @@ from mmengine.config import ConfigDict, DictAction
 from mmengine.registry import init_default_scope
 from mmseg.registry import DATASETS
 
-from mmcar.cli import add_console_arguments, read_config, run_tool
+from mmcar.cli import add_console_arguments, run_tool
+from mmcar.compat.configs import read_config
 from mmcar.evaluation import bounds
 from mmcar.evaluation.metrics.classes import class_ids
 from mmcar.evaluation.metrics.fields import labels_of

@@ -19,7 +19,8 @@ from mmengine.config import DictAction
 from mmengine.registry import init_default_scope
 from mmseg.registry import DATASETS
 
-from mmcar.cli import add_console_arguments, read_config, run_tool
+from mmcar.cli import add_console_arguments, run_tool
+from mmcar.compat.configs import read_config
 from mmcar.datasets.image_files import input_image, write_png
 from mmcar.report.windows import need_screen, show_picture
 from mmcar.utils.errors import UserError

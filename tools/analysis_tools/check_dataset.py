@@ -20,7 +20,8 @@ from mmengine.config import Config, ConfigDict, DictAction
 from mmengine.registry import init_default_scope
 from mmseg.registry import DATASETS
 
-from mmcar.cli import add_console_arguments, read_config, run_tool
+from mmcar.cli import add_console_arguments, run_tool
+from mmcar.compat.configs import read_config
 from mmcar.datasets.black_box_cache import MISSING
 from mmcar.datasets.checking import check_samples, check_splits, list_records
 from mmcar.datasets.image_files import clipped_by

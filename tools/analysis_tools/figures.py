@@ -9,6 +9,7 @@ import argparse
 from pathlib import Path
 
 from mmcar import cli
+from mmcar.apis.training import build_runner
 
 
 def parse_args() -> argparse.Namespace:
@@ -41,7 +42,8 @@ def main() -> None:
     cfg.custom_hooks = [*(cfg.get('custom_hooks') or []), figures]
     cfg.test_evaluator = dict(type='CalibrationMetric')
     cfg.load_from, cfg.resume = None, False
-    runner = cli.build_runner(cfg, args.config)
+    with cli.naming_config(args.config):
+        runner = build_runner(cfg)
     cli.load_checkpoint(runner, args.checkpoint)
     runner.test()
 

@@ -31,6 +31,7 @@ from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
 from mmcar import cli
+from mmcar.compat.configs import read_config
 from mmcar.engine.hooks.r1_hook import r1_penalty
 from mmcar.utils.errors import UserError
 
@@ -164,7 +165,7 @@ def rows_of(cfg: Config, args: argparse.Namespace) -> list[list[str]]:
 def main(argv: list[str] | None = None) -> None:
     """Measure, and print the table."""
     args = parse_args(argv)
-    cfg = cli.read_config(args.config)
+    cfg = read_config(args.config)
     if 'train_cfg' not in cfg.model:
         raise UserError(f'{args.config}: no model.train_cfg to vary M in.')
     init_default_scope('mmseg')

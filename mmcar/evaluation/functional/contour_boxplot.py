@@ -75,11 +75,11 @@ def band_depth(masks: Tensor, tolerance: float | None = None) -> Tensor:
 
     def sizes(rows: slice, column: slice | int) -> Tensor:
         """Of intersections of three: rows, another mask, and all."""
-        total = 0.0
+        found = []
         for part in parts:
             part = part.float()
-            total += ((part[rows] * part[column]) @ part.T).double()
-        return total
+            found.append(((part[rows] * part[column]) @ part.T).double())
+        return torch.stack(found).sum(0)
 
     both = sizes(slice(None), slice(None))  # (S, S)
     area = both.diagonal()

@@ -8,7 +8,7 @@ import numpy as np
 from mmengine.config import Config, DictAction
 from mmengine.runner import Runner
 
-from mmcar import cli
+from mmcar.compat.configs import read_config
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def shorten(config: Config, iters: int, work_dir: str) -> Config:
 
 def run(args: argparse.Namespace) -> list[dict]:
     """Train each phase for a moment and time it."""
-    config = cli.read_config(args.config, args.cfg_options)
+    config = read_config(args.config, args.cfg_options)
     phase_iters = args.warmup + args.iters
     with tempfile.TemporaryDirectory() as work_dir:
         runner = Runner.from_cfg(shorten(config, phase_iters, work_dir))
