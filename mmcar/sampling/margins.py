@@ -22,7 +22,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ..utils.errors import UserError
 from .groups import all_groups
 
 NOISE_SIZE = 2
@@ -120,12 +119,6 @@ class Margins:
     ) -> Iterator[Decision]:
         """All decisions, one after the other."""
         classes = [i for ids in self.order for i in ids]
-        if (len(classes),) * 2 != (scores.shape[2], log_probs.shape[1]):
-            raise UserError(
-                f'margins of {len(classes)} classes, but scores have '
-                f'{scores.shape[2]} and probabilities {log_probs.shape[1]}: '
-                'make num_classes agree.'
-            )
         scores = scores.float().clamp_min(LEAST)
         ends = points_before(log_probs.detach()[:, classes], noise)
         counts = dict(zip(classes, ends.diff(dim=1).unbind(1), strict=True))

@@ -1,7 +1,7 @@
 """The generator of the authors' published code, smaller than the paper's."""
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -13,18 +13,6 @@ from .base import BaseGenerator
 
 _SLOPE = 0.2
 _NOISE_SLOPE = 0.01
-
-
-class AuthorsFeatures(NamedTuple):
-    """The encoder's output.
-
-    Attributes:
-        size: Height and width of the image.
-        levels: Features at 1/2, 1/4, 1/8 and 1/16 of it.
-    """
-
-    size: tuple[int, int]
-    levels: list[Tensor]
 
 
 class NoiseInjector(nn.Module):
@@ -108,28 +96,29 @@ class AuthorsUNet(BaseGenerator):
             for i, o in ((b, b), (a, a), (a, num_classes))
         )
 
-    def encode(self, image: Tensor, log_probs: Tensor) -> AuthorsFeatures:
+    def encode(self, image: Tensor, log_probs: Tensor) -> list[Tensor]:
         """Run the encoder.
 
         Args:
             image: Images (B, C, H, W).
             log_probs: F's log-probabilities (B, K, H, W).
+
+        Returns:
+            Its input, and features at 1/2, 1/4, 1/8 and 1/16 of the size.
         """
         channels(image, **{'generator.in_channels': self.in_channels})
-        x = torch.cat((image, log_probs.exp()), dim=1)
-        levels = []
+        levels = [torch.cat((image, log_probs.exp()), dim=1)]
         for block in self.down:
-            x = block(x)
-            levels.append(x)
-        return AuthorsFeatures(tuple(image.shape[-2:]), levels)
+            levels.append(block(levels[-1]))
+        return levels
 
-    def decode(self, features: AuthorsFeatures, z: Tensor) -> Tensor:
+    def decode(self, features: list[Tensor], z: Tensor) -> Tensor:
         """Return logits (s, B, K, H, W) for noise ``z`` (s, B, d)."""
         return torch.stack([self._decode_one(features, one) for one in z])
 
-    def _decode_one(self, features: AuthorsFeatures, z: Tensor) -> Tensor:
+    def _decode_one(self, features: list[Tensor], z: Tensor) -> Tensor:
         """Logits (B, K, H, W) of one sample per image, noise (B, d)."""
-        *skips, x = features.levels
+        inputs, *skips, x = features
         x = self.up[0](x)
         for index, skip in enumerate(reversed(skips)):
             x = x[..., : skip.shape[-2], : skip.shape[-1]]  # odd sizes
@@ -137,8 +126,7 @@ class AuthorsUNet(BaseGenerator):
             x = self.noise[index](x, z)
             if index < 2:  # the last of them makes the logits
                 x = F.leaky_relu(x, _NOISE_SLOPE)
-        height, width = features.size
-        return x[..., :height, :width]
+        return x[..., : inputs.shape[-2], : inputs.shape[-1]]
 
 
 def _block(conv: nn.Module, dropout: float) -> nn.Sequential:

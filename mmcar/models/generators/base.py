@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import torch
 from mmengine.model import BaseModule
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils.checkpoint import checkpoint
 
 from ...sampling.kernels import bounded_softmax, class_argmax
-from ...utils.checks import at_least
+from ...utils.checks import at_least, not_negative
 from ...utils.errors import UserError
 
 Consumer = Callable[[Tensor], tuple[Tensor, ...]]
@@ -63,8 +63,7 @@ class BaseGenerator(BaseModule):
     ) -> None:
         super().__init__(init_cfg)
         at_least(1, noise_size=noise_size)
-        if temperature < 0:
-            raise UserError(f'temperature={temperature!r}: expected >= 0')
+        not_negative(temperature=temperature)
         self.noise_size = noise_size
         # `temperature` is free for what a generator of one's own learns.
         self._temperature = temperature
@@ -99,8 +98,8 @@ class BaseGenerator(BaseModule):
 
         Batch norm in the decoder would take each chunk for a batch.
         """
-        norms = (_BatchNorm, nn.SyncBatchNorm)
-        return not any(isinstance(m, norms) for m in self.modules())
+        norms = any(isinstance(m, _BatchNorm) for m in self.modules())
+        return not (norms or self.joint_samples)
 
     @property
     def one_hot(self) -> bool:
@@ -155,15 +154,12 @@ class BaseGenerator(BaseModule):
         posterior = self.posterior(features)
         if consume is None:
             return GeneratorOutput(self.sample(features, z), posterior)
-        if chunk_size is None:
-            results = [consume(self.sample(features, z))]
-            return GeneratorOutput(results, posterior)
-        at_least(1, chunk_size=chunk_size)
+        at_least(1, chunk_size=len(z) if chunk_size is None else chunk_size)
 
         def run(chunk: Tensor) -> tuple[Tensor, ...]:
             return consume(self.sample(features, chunk))
 
-        if torch.is_grad_enabled():
+        if chunk_size and torch.is_grad_enabled():
             run = partial(checkpoint, run, use_reentrant=False)
-        results = [run(chunk) for chunk in z.split(chunk_size)]
+        results = [run(chunk) for chunk in z.split(chunk_size or len(z))]
         return GeneratorOutput(results, posterior)

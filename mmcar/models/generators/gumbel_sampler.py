@@ -58,11 +58,6 @@ class GumbelSampler(BaseGenerator):
         self.num_classes = num_classes
         self.gumbel = gumbel
 
-    @property
-    def independent_samples(self) -> bool:
-        """Always: nothing but noise is added per sample."""
-        return True
-
     def encode(self, image: Tensor, log_probs: Tensor) -> Tensor:
         """Return the ``log_probs`` (B, K, H, W) of what can be drawn."""
         return self.gumbel.likely(log_probs)

@@ -65,13 +65,9 @@ class LearntFieldSampler(WeightedSampler):
         fresh = not self.is_init
         super().init_weights()
         if fresh and not self.init_cfg:
-            self.start_shared()
-
-    def start_shared(self) -> None:
-        """Make the last weight 1 everywhere, the others 0."""
-        nn.init.zeros_(self.last.weight)
-        nn.init.zeros_(self.last.bias)
-        nn.init.ones_(self.last.bias[-1:])
+            nn.init.zeros_(self.last.weight)
+            nn.init.zeros_(self.last.bias)
+            nn.init.ones_(self.last.bias[-1:])
 
     def weights(self, image: Tensor, log_probs: Tensor) -> Tensor:
         """What the net says of every pixel."""

@@ -64,11 +64,6 @@ class RankedGenerator(BaseGenerator):
         self.margins = Margins(num_classes, groups)
 
     @property
-    def independent_samples(self) -> bool:
-        """Never: ranks are those among all samples."""
-        return False
-
-    @property
     def one_hot(self) -> bool:
         """Samples proper are label maps."""
         return True

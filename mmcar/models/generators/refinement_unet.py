@@ -13,12 +13,10 @@ from torch import Tensor, nn
 
 from ...sampling import build_gumbel
 from ...sampling.kernels import (
-    FoldedBlock,
+    FoldedDecoder,
     bounded_exp,
-    decode_folded,
     fast_layout,
     fold,
-    may_run,
 )
 from ...utils.checks import at_least, channels, fraction, one_of, positive
 from ...utils.windows import Window, stitch, window_for
@@ -34,7 +32,7 @@ class UNetFeatures(NamedTuple):
         base: Features of the first up block, before its noise.
         skips: Contributions of the skip connections to the other up blocks.
         pooled: Mean over all pixels of the deepest level (B, C).
-        folded: These up blocks for test time; None where that cannot be.
+        folded: The decoder at test time; None where it cannot be folded.
         posterior: Mean and log-variance (B, d) of the latent code, if any.
     """
 
@@ -42,7 +40,7 @@ class UNetFeatures(NamedTuple):
     base: Tensor
     skips: list[Tensor]
     pooled: Tensor
-    folded: list[FoldedBlock] | None
+    folded: FoldedDecoder | None
     posterior: tuple[Tensor, Tensor] | None = None
 
 
@@ -172,7 +170,7 @@ class RefinementUNet(BaseGenerator):
         base = self.up[0].merge(bottom, first)[0]
         if self.gumbel is not None:
             log_probs = self.gumbel.likely(log_probs)
-        folded = fold(self.up[1:], base, skips)
+        folded = fold(self.up, self.logits, base, skips)
         return UNetFeatures(
             log_probs, base, skips, bottom.mean((2, 3)), folded
         )
@@ -212,10 +210,8 @@ class RefinementUNet(BaseGenerator):
     def _refine(self, features: UNetFeatures, z: Tensor) -> Tensor:
         """What is added to log F, or stands in its place, (s, B, K, H, W)."""
         z = self._latent(features, z)
-        if features.folded and may_run(self.up):
-            return decode_folded(
-                self.up[0], features.base, features.folded, self.logits, z
-            )
+        if features.folded is not None and features.folded.may_run():
+            return features.folded.decode(z)
         x = self.up[0].modulate(features.base[None], z)
         for block, skip in zip(self.up[1:], features.skips, strict=True):
             x = block.modulate(block.merge(x, skip), z)

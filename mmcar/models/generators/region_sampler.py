@@ -6,9 +6,9 @@ import torch
 from mmseg.registry import MODELS
 from torch import Tensor
 
-from ...utils.checks import at_least
+from ...utils.checks import at_least, fraction, not_negative, positive
 from ...utils.errors import UserError
-from .weighted_sampler import WeightedSampler, check_common, with_common
+from .weighted_sampler import WeightedSampler
 
 
 @MODELS.register_module()
@@ -46,11 +46,11 @@ class RegionSampler(WeightedSampler):
         temperature: float = 0.0,
     ) -> None:
         at_least(1, max_regions=max_regions)
-        check_common(common)
-        if not 0 < undecided < 1:
-            raise UserError(f'undecided={undecided!r}: expected 0 to 1')
-        if border < 0:
-            raise UserError(f'border={border!r}: expected >= 0 pixels')
+        if not 0 <= common <= 1:
+            raise UserError(f'common={common!r}: expected 0 <= common <= 1')
+        not_negative(border=border)
+        fraction(undecided=undecided)
+        positive(undecided=undecided)
         super().__init__(num_classes, max_regions + 1, floor, temperature)
         self.max_regions, self.undecided = max_regions, undecided
         self.border, self.common = border, common
@@ -63,7 +63,9 @@ class RegionSampler(WeightedSampler):
             for one in open_.cpu().numpy()
         ]
         shares = torch.from_numpy(np.stack(maps)).to(log_probs)
-        return with_common(shares.clamp_min(0).sqrt(), self.common)
+        own = (1 - self.common) * shares.clamp_min(0)
+        common = torch.full_like(own[:, :1], self.common)
+        return torch.cat((own, common), dim=1).sqrt()
 
 
 def memberships(

@@ -58,6 +58,11 @@ class TunedSampler(GumbelSampler):
             )
         self.net_temperature = net_temperature
 
+    @property
+    def independent_samples(self) -> bool:
+        """Always: the net runs once, nothing but noise is added per sample."""
+        return True
+
     def encode(self, image: Tensor, log_probs: Tensor | None) -> Tensor:
         """Return the net's log-probabilities (B, K, H, W), whatever F's."""
         window = None if self.training else window_for(image)

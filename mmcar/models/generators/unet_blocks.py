@@ -53,10 +53,7 @@ class UpBlock(nn.Module):
         self.film = nn.Linear(noise_size, 2 * out_channels)
         self.scale_offset = 1.0 if film == 'residual' else 0.0
         self.dropout = dropout
-        self._init_convs()
-
-    def _init_convs(self) -> None:
-        """Keep the variance of features; noise fades without it or norm."""
+        # The variance of features stays: noise fades without that or norm.
         nn.init.normal_(self.up.weight, std=self.up.in_channels**-0.5)
         for conv in (self.conv, self.conv_skip):
             nn.init.kaiming_normal_(conv.weight, a=SLOPE)

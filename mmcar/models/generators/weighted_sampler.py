@@ -1,27 +1,15 @@
 """Training-free draws whose noise pixels share by weights of the image."""
 
 from abc import abstractmethod
-from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
 from ...sampling import WeightedField, check_floor, drop_unlikely, unit_norm
 from ...utils.checks import at_least
-from ...utils.errors import UserError
 from .base import BaseGenerator
 
-
-class WeightedFeatures(NamedTuple):
-    """What does not depend on noise.
-
-    Attributes:
-        log_probs: Log F (B, K, H, W) of what can be drawn.
-        field: How pixels share noise.
-    """
-
-    log_probs: Tensor
-    field: WeightedField
+# Log F (B, K, H, W) of what can be drawn, and how pixels share noise.
+WeightedFeatures = tuple[Tensor, WeightedField]
 
 
 class WeightedSampler(BaseGenerator):
@@ -64,42 +52,17 @@ class WeightedSampler(BaseGenerator):
             log_probs: Log F (B, K, H, W).
         """
 
-    @property
-    def independent_samples(self) -> bool:
-        """Always: weights are those of the image."""
-        return True
-
     def encode(self, image: Tensor, log_probs: Tensor) -> WeightedFeatures:
         """What can be drawn, and how pixels share noise."""
         weights = unit_norm(self.weights(image, log_probs))
-        likely = drop_unlikely(log_probs, self.floor)
-        return WeightedFeatures(likely, WeightedField(weights))
+        return drop_unlikely(log_probs, self.floor), WeightedField(weights)
 
     def decode(self, features: WeightedFeatures, z: Tensor) -> Tensor:
         """Return perturbed log-probabilities (s, B, K, H, W)."""
-        return features.field.perturb(features.log_probs, z)
+        log_probs, field = features
+        return field.perturb(log_probs, z)
 
     def sample_labels(self, features: WeightedFeatures, z: Tensor) -> Tensor:
         """Return label maps (s, B, H, W): the argmax of `decode`."""
-        return features.field.labels(features.log_probs, z)
-
-
-def with_common(weights: Tensor, common: float) -> Tensor:
-    """Add a number that all pixels share.
-
-    Args:
-        weights: (B, R, H, W), of norm 1.
-        common: Its share of the variance.
-
-    Returns:
-        (B, R + 1, H, W), the common part last.
-    """
-    constant = torch.ones_like(weights[:, :1])
-    parts = (1 - common) ** 0.5 * weights, common**0.5 * constant
-    return torch.cat(parts, dim=1)
-
-
-def check_common(common: float) -> None:
-    """Refuse a share that is none."""
-    if not 0 <= common <= 1:
-        raise UserError(f'common={common!r}: expected 0 <= common <= 1')
+        log_probs, field = features
+        return field.labels(log_probs, z)

@@ -13,24 +13,17 @@ from .class_argmax import (
     row_blocks,
 )
 from .denormals import bounded_exp, bounded_softmax
-from .folded_decoder import (
-    FoldedBlock,
-    decode_folded,
-    fold,
-    may_run,
-    seen_through,
-)
+from .folded_decoder import FoldedDecoder, fold, seen_through
 from .gumbel_argmax import gumbel_from_normal, gumbel_labels
 from .memory_format import fast_layout, lay_out_weights
 
 __all__ = [
-    'FoldedBlock',
+    'FoldedDecoder',
     'Tile',
     'bounded_exp',
     'bounded_softmax',
     'class_argmax',
     'class_counts',
-    'decode_folded',
     'fast_layout',
     'fold',
     'gains_by_tiles',
@@ -38,7 +31,6 @@ __all__ = [
     'gumbel_labels',
     'label_dtype',
     'lay_out_weights',
-    'may_run',
     'row_blocks',
     'seen_through',
 ]

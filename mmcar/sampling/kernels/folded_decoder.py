@@ -82,22 +82,62 @@ class FoldedBlock(NamedTuple):
         return F.leaky_relu_(x, self.block.slope)
 
 
-def may_run(blocks: Sequence[Any]) -> bool:
-    """Whether blocks that can be folded may be; asked for every chunk."""
-    if torch.is_grad_enabled() or torch.is_autocast_enabled('cpu'):
-        return False
-    if torch.compiler.is_compiling() or torch.jit.is_tracing():
-        return False  # compilers fuse the plain decoder by themselves
-    return not any(block.training for block in blocks)
+class FoldedDecoder(NamedTuple):
+    """All up blocks, of which the first runs up to its noise once per image.
+
+    Attributes:
+        first: The first block.
+        base: Its features before the noise (B, C, h, w).
+        blocks: The others, folded.
+        to_logits: The 1x1 convolution behind them.
+    """
+
+    first: Any
+    base: Tensor
+    blocks: list[FoldedBlock]
+    to_logits: Any
+
+    def decode(self, z: Tensor) -> Tensor:
+        """The network's logits (s, B, K, H, W), map by map.
+
+        Args:
+            z: What scales and shifts features (s, B, d).
+        """
+        size = self.blocks[-1].skip.shape[-2:]
+        out_channels = self.to_logits.out_channels
+        logits = z.new_empty(*z.shape[:2], out_channels, *size)
+        to_classes = self.to_logits.weight.flatten(1)  # (K, C)
+        for s, b in itertools.product(*map(range, z.shape[:2])):
+            base, noise = self.base[None, b : b + 1], z[s, b]
+            x = self.first.modulate(base, noise[None, None])
+            for block in self.blocks:
+                x = block.run(x, b, noise)
+            pixels = x[0].permute(1, 2, 0).flatten(0, 1)  # (H * W, C)
+            out = logits[s, b].flatten(1)
+            torch.mm(to_classes, pixels.T, out=out)
+            out += self.to_logits.bias[:, None]
+        return logits
+
+    def may_run(self) -> bool:
+        """Whether it may take the plain decoder's place, here and now."""
+        if torch.is_grad_enabled() or torch.is_autocast_enabled('cpu'):
+            return False
+        if torch.compiler.is_compiling() or torch.jit.is_tracing():
+            return False  # compilers fuse the plain decoder by themselves
+        return not self.first.training
 
 
 def fold(
-    blocks: Sequence[Any], base: Tensor, skips: Sequence[Tensor]
-) -> list[FoldedBlock] | None:
+    blocks: Sequence[Any],
+    to_logits: Any,
+    base: Tensor,
+    skips: Sequence[Tensor],
+) -> FoldedDecoder | None:
     """Fold up blocks, where that is possible and gains.
 
     Args:
-        blocks: All but the first, which runs up to its noise once per image.
+        blocks: All up blocks.
+        to_logits: The 1x1 convolution behind them.
         base: Features of the first, before its noise (B, C, h, w).
         skips: ``conv_skip`` of the others' skip connections.
 
@@ -105,18 +145,18 @@ def fold(
         None in training, on other devices, with norms that have no fixed
         statistics, for small maps, and for sizes that do not double.
     """
+    folded = FoldedDecoder(blocks[0], base, [], to_logits)
     small = not skips or skips[-1][0].numel() < MIN_FEATURES
-    if small or base.device.type != 'cpu' or not may_run(blocks):
+    if small or base.device.type != 'cpu' or not folded.may_run():
         return None
-    folded: list[FoldedBlock] = []
-    for block, x, skip in zip(blocks, [base, *skips], skips, strict=False):
+    for block, x, skip in zip(blocks[1:], [base, *skips], skips, strict=False):
         affine = _affine(block.norm, block.conv.out_channels)
         if affine is None or not block.doubles(x, skip):
             return None
         weight = seen_through(block.up.weight, block.conv.weight)
         added = skip + block.convolved_bias(skip.shape[-2:])
         weight, added = fast_layout(weight), fast_layout(added)
-        folded.append(FoldedBlock(block, weight, added, *affine))
+        folded.blocks.append(FoldedBlock(block, weight, added, *affine))
     return folded
 
 
@@ -130,34 +170,3 @@ def _affine(norm: Any, channels: int) -> tuple[Tensor, Tensor] | None:
     own = norm.running_mean, norm.running_var, norm.eps, norm.weight, norm.bias
     scale, shift = fuse_conv_bn_weights(torch.ones(channels, 1), None, *own)
     return scale.flatten(), shift
-
-
-def decode_folded(
-    first: Any,
-    base: Tensor,
-    blocks: Sequence[FoldedBlock],
-    to_logits: Any,
-    z: Tensor,
-) -> Tensor:
-    """The network's logits (s, B, K, H, W), map by map.
-
-    Args:
-        first: The first up block.
-        base: Its features before the noise (B, C, h, w).
-        blocks: What `fold` returned of the others.
-        to_logits: The 1x1 convolution behind them.
-        z: What scales and shifts features (s, B, d).
-    """
-    size = blocks[-1].skip.shape[-2:]
-    logits = z.new_empty(*z.shape[:2], to_logits.out_channels, *size)
-    to_classes = to_logits.weight.flatten(1)  # (K, C)
-    for s, b in itertools.product(*map(range, z.shape[:2])):
-        noise = z[s, b]
-        x = first.modulate(base[None, b : b + 1], noise[None, None])
-        for block in blocks:
-            x = block.run(x, b, noise)
-        pixels = x[0].permute(1, 2, 0).flatten(0, 1)  # (H * W, C)
-        out = logits[s, b].flatten(1)
-        torch.mm(to_classes, pixels.T, out=out)
-        out += to_logits.bias[:, None]
-    return logits

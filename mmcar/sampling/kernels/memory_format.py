@@ -23,15 +23,11 @@ def fast_layout(maps: Tensor) -> Tensor:
 def lay_out_weights(network: nn.Module) -> None:
     """Bring a network's convolutions into that order; values do not change.
 
-    They are brought there together. Every step of training asks for it:
-    where the first one is there, the others are not looked at.
+    Every step of training asks for it; the first finds something to do.
     """
-    moved = False
     for weight in network.parameters():
-        if weight.dim() != 4:
+        if weight.dim() != 4 or weight.device.type not in CHANNELS_LAST:
             continue
-        if weight.device.type not in CHANNELS_LAST:
-            return
         # Strides decide, also of 1x1 kernels, whose numbers stay in place:
         # DDP wants those of the gradients.
         _, inputs, height, width = weight.shape
@@ -40,6 +36,3 @@ def lay_out_weights(network: nn.Module) -> None:
             last = torch.empty_like(weight, memory_format=torch.channels_last)
             # The data only: optimisers hold the parameter itself.
             weight.data = last.copy_(weight)
-            moved = True
-        elif not moved and strides[0] > 1:  # one number has any order
-            return
