@@ -167,20 +167,23 @@ def idle_variable(cfg: Config, parts: list[Part]) -> Found:
 def _unread(path: Path) -> list[str]:
     """Names that a file assigns on top of a base, and does not read."""
     text = path.read_text('utf-8') if path.suffix == '.py' else ''
-    names = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)]
-    read = {name.id for name in names if isinstance(name.ctx, ast.Load)}
-    written = [name.id for name in names if isinstance(name.ctx, ast.Store)]
+    tree = ast.parse(text)
+    read, written = _names(tree, ast.Load), _names(tree, ast.Store)
     has_base = '_base_' in written or 'read_base' in read
     return [name for name in written if name not in read and has_base]
+
+
+def _names(tree: ast.AST, context: type) -> list[str]:
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    return [name.id for name in names if isinstance(name.ctx, context)]
 
 
 def _inherited(path: Path, name: str) -> Any:
     """What the bases of a file have under a name; None if that is unknown."""
     bases: Any = ()
     for node in ast.parse(path.read_text('utf-8')).body:
-        if (
-            isinstance(node, ast.Assign)
-            and ast.unparse(node.targets[0]) == '_base_'
+        if isinstance(node, ast.Assign) and '_base_' in _names(
+            node, ast.Store
         ):
             bases = ast.literal_eval(node.value)
     for base in [bases] if isinstance(bases, str) else bases:

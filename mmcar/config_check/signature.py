@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import re
 import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -53,6 +54,7 @@ TYPES = {'cudnn_benchmark': bool, 'dist_cfg': dict, 'mp_cfg': dict}
 LIKE = {bool: bool, int: NUMBER, float: NUMBER, str: WORD}
 SIMPLE = {bool, int, float, type(None)}
 SHOWN = 12  # names
+NUMERAL = re.compile(r'[-+]?([\d.]+(e[-+]?\d+)?|inf|nan)', re.IGNORECASE)
 CLOSE, FAIRLY_CLOSE = 0.85, 0.7  # of names, from 0 to 1
 
 
@@ -216,15 +218,7 @@ def declared_type(part: Part) -> Found:
         if not by_phase and not fits(value, expected, ours):
             simple = {*(typing.get_args(expected) or (expected,))} <= SIMPLE
             # Some make numbers of texts themselves: norm_type='inf'.
-            text_only = isinstance(value, str) and not _is_number(value)
+            text_only = isinstance(value, str) and not NUMERAL.fullmatch(value)
             sure = ours or (text_only and simple)
             text = misfit(str(key), value, expected, ours)
             yield part.child(key), text, sure
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
