@@ -43,7 +43,8 @@ from mmcar.utils.files import write_file
 from mmcar.utils.progress import track
 
 LAYOUT = re.compile(
-    r'(?:^|/)(LIDC-IDRI-\d{4}/nodule-\d+)/(images|mask-[0-3])/(slice-\d+)\.png\Z'
+    r'(?:^|/)(LIDC-IDRI-\d{4}/nodule-\d+)/(images|mask-[0-3])/'
+    r'(slice-\d+)\.png\Z'
 )
 KINDS = ('images', 'mask-0', 'mask-1', 'mask-2', 'mask-3')
 SPLITS = 7 * ['train'] + ['val'] + 2 * ['test']
