@@ -5,7 +5,6 @@ from contextlib import contextmanager
 
 import torch
 import torch.nn.functional as F
-from mmengine.logging import print_log
 from mmengine.structures import PixelData
 from mmseg.models import EncoderDecoder
 from mmseg.registry import MODELS
@@ -88,13 +87,7 @@ class BlackBox(BaseBlackBox):
         self.has_own_norm = found.model.get('data_preprocessor') is not None
         self.transforms = image_transforms(found.pipeline)
         self.starts_trained = found.weights is not None
-        if found.weights is None:
-            print_log(
-                'The black box has no checkpoint: its weights are random '
-                'until a checkpoint of the whole model is loaded.',
-                logger='current',
-            )
-        else:
+        if found.weights is not None:
             load_checkpoint(
                 self.segmentor,
                 found.weights,

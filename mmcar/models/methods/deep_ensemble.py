@@ -43,6 +43,8 @@ class DeepEnsemble(MixtureSegmentor):
         kwargs: Further arguments of :class:`StochasticSegmentor`.
     """
 
+    batch_class = EnsembleBatch
+
     def __init__(
         self,
         member: dict | str,
@@ -98,14 +100,6 @@ class DeepEnsemble(MixtureSegmentor):
             for i, member in enumerate(self.members)
             for name, network in member.networks().items()
         }
-
-    def train_batch(
-        self, inputs: Tensor, data_samples: Sequence, seed: tuple[int, ...]
-    ) -> EnsembleBatch:
-        """Put a batch into the form that `losses` takes."""
-        return EnsembleBatch(
-            inputs, data_samples, self.num_classes, self.ignore_index, seed
-        )
 
     def losses(self, name: str, batch: EnsembleBatch) -> dict[str, Tensor]:
         """What a member's network learns from."""

@@ -61,6 +61,8 @@ class CARSegmentor(StochasticSegmentor):
         kwargs: Further arguments of :class:`StochasticSegmentor`.
     """
 
+    batch_class = CARBatch
+
     def __init__(
         self,
         decode_head: dict,
@@ -88,11 +90,9 @@ class CARSegmentor(StochasticSegmentor):
         self.loss_pixels = PixelLosses(
             loss_pixels or dict(type='LabelCrossEntropy'), self.ignore_index
         )
-        self.loss_samples = SampleLosses(
-            dict(type='CalibrationLoss')
-            if loss_samples is None
-            else loss_samples
-        )
+        if loss_samples is None:
+            loss_samples = dict(type='CalibrationLoss')
+        self.loss_samples = SampleLosses(loss_samples)
         self.loss_adv = MODELS.build(loss_adv or dict(type='AdversarialLoss'))
         if not hasattr(self.loss_adv, 'discriminator'):
             raise UserError(
@@ -185,14 +185,6 @@ class CARSegmentor(StochasticSegmentor):
         """B's probabilities: calibration offsets are read where B is right."""
         return {} if state.prior is None else dict(black_box_probs=state.prior)
 
-    def train_batch(
-        self, inputs: Tensor, data_samples: Sequence, seed: tuple[int, ...]
-    ) -> CARBatch:
-        """Put a batch into the form that `losses` takes."""
-        return CARBatch(
-            inputs, data_samples, self.num_classes, self.ignore_index, seed
-        )
-
     def losses(self, name: str, batch: CARBatch) -> dict[str, Tensor]:
         """What F, G or D learns from."""
         return getattr(self, f'{name}_losses')(batch)
@@ -201,9 +193,8 @@ class CARSegmentor(StochasticSegmentor):
         """F against the drawn label, or against the mean of all annotators."""
         log_probs = self.decode_head.calibrate(batch.image, batch.data_samples)
         batch.log_probs = log_probs.detach()
-        soft = None
-        if self.train_cfg['soft_labels']:
-            soft = batch.label_distribution()
+        wants = self.train_cfg['soft_labels']
+        soft = batch.label_distribution() if wants else None
         return self.loss_pixels(log_probs, batch.label, soft)
 
     def generator_losses(self, batch: CARBatch) -> dict[str, Tensor]:

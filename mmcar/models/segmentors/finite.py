@@ -89,10 +89,9 @@ def check_finite(
     hub.update_info(row, in_a_row)
     if in_a_row >= MAX_SKIPPED:
         raise NonFiniteLossError(
-            f'{what}, the {in_a_row}th update in a row to be skipped: this '
-            'training does not recover. Look for the cause: images with NaN '
-            '(tools/analysis_tools/check_dataset.py finds them), a learning '
-            'rate that is too high.'
+            f'{what}, the {in_a_row}th update in a row to be skipped. Look '
+            'for images with NaN (tools/analysis_tools/check_dataset.py), or '
+            'lower the learning rate.'
         )
     print_log(
         f'{what}: update skipped ({skipped} so far).',

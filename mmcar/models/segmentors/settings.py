@@ -19,18 +19,13 @@ TEST_CFG = dict(
     max_class_area=None,
 )
 
-# What the keys of test_cfg and train_cfg, here and in methods, hold.
+# What keys without a default hold; the others hold what their default is.
 CFG_HINTS: dict[str, Any] = dict(
-    mode=str,
-    num_samples=int,
     samples_per_chunk=int | None,
-    seed=int,
     crop_size=int | Sequence[int] | None,
     stride=int | Sequence[int] | None,
     support_points=int | None,
     max_class_area=Sequence[float] | None,
-    soft_labels=bool,
-    calibration_in_train_mode=bool,
 )
 
 
@@ -89,8 +84,9 @@ def complete(key: str, cfg: Mapping | None, defaults: Mapping) -> dict:
                 f'{path} is unknown{hint} model.{key} takes '
                 f'{", ".join(sorted(defaults))}.'
             )
-        if not fits(value, CFG_HINTS.get(name, Any)):
-            raise UserError(misfit(path, value, CFG_HINTS[name]))
+        hint = CFG_HINTS.get(name, type(defaults[name]))
+        if not fits(value, hint):
+            raise UserError(misfit(path, value, hint))
     full = {**defaults, **given}
     for name in ('num_samples', 'samples_per_chunk'):
         if full.get(name) is not None:

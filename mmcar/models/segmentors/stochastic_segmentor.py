@@ -75,6 +75,8 @@ class StochasticSegmentor(BaseSegmentor):
         init_cfg: As in every MMEngine module.
     """
 
+    batch_class = TrainBatch
+
     def __init__(
         self,
         num_classes: int,
@@ -222,22 +224,20 @@ class StochasticSegmentor(BaseSegmentor):
     def _name(self, data_sample: SegDataSample) -> str:
         """The key of an image's noise; names of a data set must differ."""
         key, path = noise_key(data_sample), data_sample.get('img_path')
-        if not (key and path):
-            return key
-        if data_sample.get('sample_key') is not None:
+        named = data_sample.get('sample_key') is not None
+        if key and path and named:
             self._noise_owners.claim(key, path)
-            return key
-        other = self._noise_owners.other(key, path)
-        if other and not self._told:
-            self._told = True
-            print_log(
-                f'{other} and {path} share their noise, as do all images '
-                f'whose paths end alike ({key}): their samples are right, but '
-                'not independent of each other. A data set that names its '
-                'images, such as MultiAnnotatorDataset, tells them apart.',
-                logger='current',
-                level=logging.WARNING,
-            )
+        elif key and path and not self._told:
+            other = self._noise_owners.other(key, path)
+            self._told = other is not None
+            if other:
+                print_log(
+                    f'{other} and {path} share their noise, as paths that end '
+                    'alike do: their samples are right, but not independent. '
+                    'MultiAnnotatorDataset tells its images apart.',
+                    logger='current',
+                    level=logging.WARNING,
+                )
         return key
 
     def test_step(
@@ -480,7 +480,7 @@ class StochasticSegmentor(BaseSegmentor):
         self, inputs: Tensor, data_samples: Sequence, seed: tuple[int, ...]
     ) -> TrainBatch:
         """Put a batch into the form that `losses` takes."""
-        return TrainBatch(
+        return self.batch_class(
             inputs, data_samples, self.num_classes, self.ignore_index, seed
         )
 

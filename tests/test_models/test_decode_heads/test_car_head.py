@@ -91,16 +91,6 @@ def test_every_form_of_black_box_trains_and_samples(form, black_box, tmp_path):
             )
 
 
-def test_the_calibration_net_sees_the_black_box(black_box, tmp_path):
-    head = toy_config()['decode_head']
-    head['black_box'] = config_of('segmentor', tmp_path)
-    head = toy_model(decode_head=head).decode_head.eval()
-    image = torch.randn(2, 3, 16, 16)
-    prior = torch.rand(2, 3, 16, 16).softmax(1)
-    own, other = head.calibrate(image), head.calibrate(image, None, prior)
-    assert not torch.allclose(own, other, atol=1e-3)
-
-
 @pytest.mark.parametrize('form', ['segmentor', 'cached'])
 def test_training_free_sampling_of_any_model(form, black_box, tmp_path):
     """Without F, D and training, samples are draws from B itself."""

@@ -223,10 +223,6 @@ def test_support_points_are_some_of_the_draws_that_stand_for_all():
         assert torch.equal(all_.sample_probs.data, few.sample_probs.data)
 
 
-def test_sobol_noise_is_not_independent():
-    assert not toy_model(noise=dict(type='SobolNoise')).draws_independently
-
-
 LARGEST = (1.0, 0.4)
 
 

@@ -65,16 +65,6 @@ def test_a_network_without_a_loss_is_refused():
         model.train_step(toy_batch(), optims)
 
 
-def test_no_gradient_of_the_generator_reaches_the_calibration_net():
-    model = toy_model()
-    optims = toy_optims(model)
-    model.train()
-    model.train_step(toy_batch(), {'generator': optims['generator']})
-    calibration = model.decode_head.calibration
-    assert all(p.grad is None for p in calibration.parameters())
-    assert all(p.grad is None for p in model.discriminator.parameters())
-
-
 @pytest.mark.parametrize(
     ('losses', 'runs', 'chunk_size'),
     [(['EnergyLoss', 'MatchingLoss'], 0, 2), (['CalibrationLoss'], 1, None)],
