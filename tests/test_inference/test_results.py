@@ -46,11 +46,9 @@ def test_files(tmp_path):
         )
     assert json.loads(json.dumps(result.summary()))['num_samples'] == 3
     # Of an earlier run nothing stays beside what another one writes.
-    own(images, num_samples=2, seed=1, out_dir=tmp_path / 'out')
+    own(images[0], num_samples=2, seed=1, out_dir=tmp_path / 'out')
     again = {p for p in found if (tmp_path / 'out' / p).exists()}
-    assert found - again == {
-        *('samples/0/002.png', 'samples/1/002.png', 'npz/0.npz', 'npz/1.npz')
-    }
+    assert found - again == {'samples/0/002.png', 'npz/0.npz'}
 
 
 def flipped_result(**meta):

@@ -44,7 +44,8 @@ def by_scipy(pixels, method):
     return minimize(loss, flat, method='Powell', options=dict(ftol=1e-12)).fun
 
 
-@pytest.mark.parametrize('method', METHODS)
+# Of the others, logistic regression is the reference.
+@pytest.mark.parametrize('method', ['temperature', 'class-affine', 'vector'])
 def test_agrees_with_a_search_without_gradients(method):
     pixels, _ = make_pixels()
     fit = fit_scaling(pixels, method)
