@@ -1,6 +1,7 @@
 """What a model says about one image, and the files that show it."""
 
 import io
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,7 +35,7 @@ from ..report.page.encoding import pick_pixels, shown_size
 from ..structures import ClassFlips
 from ..utils.errors import UserError
 from ..utils.files import inside, write_file, write_files
-from .image_inputs import Inputs, LoadedImage
+from .image_inputs import Inputs, LoadedImage, OneInput
 
 DPI = 110
 SHOWN = 1536
@@ -280,14 +281,14 @@ def claim_out_dir(out_dir: str | Path, inputs: Inputs = ()) -> Path:
     Raises:
         UserError: They cannot; better now than after the first image.
     """
-    given = [inputs] if isinstance(inputs, str | Path) else inputs
+    given = [inputs] if isinstance(inputs, OneInput) else inputs
     for one in given:
+        if not isinstance(one, str | Path):
+            continue
         root = Path(str(one).partition('**')[0])
-        if (
-            isinstance(one, str | Path)
-            and root.is_dir()
-            and (Path(out_dir).resolve().is_relative_to(root.resolve()))
-        ):
+        if not os.path.isdir(root):
+            continue
+        if Path(out_dir).resolve().is_relative_to(root.resolve()):
             raise UserError(
                 f'{out_dir}: this folder lies in {root}, where the images '
                 'come from, so that results would be taken for images the '

@@ -49,6 +49,9 @@ def test_files(tmp_path):
     own(images[0], num_samples=2, seed=1, out_dir=tmp_path / 'out')
     again = {p for p in found if (tmp_path / 'out' / p).exists()}
     assert found - again == {'samples/0/002.png', 'npz/0.npz'}
+    array = np.zeros((400, 16, 3), np.uint8)  # no text to be taken for a path
+    own(array, num_samples=1, out_dir=tmp_path / 'array')
+    assert (tmp_path / 'array/decision/array_000.png').is_file()
 
 
 def flipped_result(**meta):
