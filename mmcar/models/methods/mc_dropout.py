@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..black_boxes.base import prior_of
 from ..segmentors.car_segmentor import CARSegmentor
 
 DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
+ONE_AT_A_TIME = Lock()  # threads share a net, on which masks hang in a pass
 SEED_SIZE = 2  # normal numbers whose bits seed the masks of a sample
 
 
@@ -167,7 +169,7 @@ class MCDropout(CARSegmentor):
         bits = seeds[index].cpu().contiguous().numpy().view(np.uint32)
         randoms = [np.random.default_rng(own.tolist()) for own in bits]
         samples, prior = state.data_samples, state.prior
-        with seeded_dropout(net, randoms):
+        with ONE_AT_A_TIME, seeded_dropout(net, randoms):
             return self.decode_head.calibrate(
                 state.image[index],
                 None if samples is None else [samples[i] for i in index],

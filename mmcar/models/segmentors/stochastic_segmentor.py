@@ -248,9 +248,7 @@ class StochasticSegmentor(BaseSegmentor):
     ) -> list[SegDataSample]:
         """Predict a batch of the data loader; see `predict`."""
         data = self.data_preprocessor(data, False)
-        return self.predict(
-            data['inputs'], data.get('data_samples'), num_samples, seed
-        )
+        return self.predict(**data, num_samples=num_samples, seed=seed)
 
     @torch.no_grad()
     def predict(
@@ -289,16 +287,8 @@ class StochasticSegmentor(BaseSegmentor):
         outputs = list(data_samples or (SegDataSample() for _ in inputs))
         if cfg['max_class_area'] is not None:
             z = self._redraw_floods(state, z, inputs, outputs, seed)
-        drawn = [
-            SampleMaps(
-                number,
-                self.num_classes,
-                inputs,
-                sample.metainfo,
-                self.align_corners,
-            )
-            for sample in outputs
-        ]
+        collect = partial(SampleMaps, number, self.num_classes, inputs)
+        drawn = [collect(s.metainfo, self.align_corners) for s in outputs]
         for chunk in z.split(self.chunk_size(inputs, number)):
             draw = self.sample_labels if self.one_hot else self.sample
             maps = draw(state, chunk)
@@ -387,10 +377,8 @@ class StochasticSegmentor(BaseSegmentor):
             rows = flooded.any(1)  # (S,)
             if not rows.any():
                 break
-            other = self.draw_noise(
-                inputs, data_samples, len(z), (seed, attempt)
-            )
-            again = flooded.to(z.device)
+            seeds, again = (seed, attempt), flooded.to(z.device)
+            other = self.draw_noise(inputs, data_samples, len(z), seeds)
             z[again] = other[again]
             flooded[rows] &= flood(z[rows.to(z.device)])
         return z
@@ -460,10 +448,9 @@ class StochasticSegmentor(BaseSegmentor):
                 )
             # One huge pixel makes a running variance infinite. A norm that
             # trains does not use it, one in eval mode would give its bias.
-            kept = [b.flatten() for b in norm_statistics(moving)]
-            checked = losses | (
-                {'running statistics': torch.cat(kept)} if kept else {}
-            )
+            checked = dict(losses)
+            if kept := [b.flatten() for b in norm_statistics(moving)]:
+                checked['running statistics'] = torch.cat(kept)
             finite, seen = look_at(checked, values)
             good = check_finite(finite, self.nonfinite, name)
             if good:

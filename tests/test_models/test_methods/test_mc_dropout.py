@@ -1,5 +1,7 @@
 """Masks that come from the noise, with the right rate."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import torch
@@ -80,3 +82,18 @@ def test_dropout_can_be_put_behind_any_module():
         build(dropout_after=['backbone.nothing'])
     with pytest.raises(UserError, match='dropout'):
         build(CONV)
+
+
+def test_threads_have_masks_of_their_own():
+    model = build(dropout_after=['backbone.encoder.1']).eval()
+    image = torch.randn(1, 3, 16, 16)
+
+    def draw(seed):
+        (sample,) = model.predict(image, num_samples=2, seed=seed)
+        return sample.sample_probs.data
+
+    alone = [draw(seed) for seed in range(8)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(draw, range(8)))
+    for one, other in zip(alone, together, strict=True):
+        assert torch.equal(one, other)
