@@ -179,6 +179,18 @@ def test_symmetric_nets_average_all_views_outside_training(size, views):
     assert torch.allclose(logits, net.predict_logits(image), atol=1e-5)
 
 
+def test_mirror_images_alone_where_up_is_a_direction():
+    net = _build('ConvCalibration', symmetric='horizontal', dropout=0.0).eval()
+    image = torch.randn(1, 3, 8, 8)
+    expected = torch.zeros(1, 4, 8, 8)
+    for mirror in ((), (3,)):
+        probs = net.predict_logits(image.flip(mirror)).softmax(1)
+        expected += probs.flip(mirror) / 2
+    assert torch.allclose(net(image).exp(), expected, atol=1e-5)
+    with pytest.raises(ValueError, match='symmetric'):
+        _build('ConvCalibration', symmetric='vertical')
+
+
 @pytest.mark.parametrize('name', NETS)
 @pytest.mark.parametrize('symmetric', [False, True])
 def test_a_residual_net_starts_as_the_black_box(name, symmetric):

@@ -39,6 +39,13 @@ def test_mean_of_annotators():
     assert torch.allclose(probs, torch.tensor(wanted), atol=1e-6)
 
 
+def test_flips():
+    sample = _sample([[[0, 1]]], class_flips=((0, 2, 0.25),))
+    probs = _probs(_build(), [sample], (1, 2))[0]
+    wanted = torch.tensor([[[0.75, 0.0]], [[0.0, 1.0]], [[0.25, 0.0]]])
+    assert torch.allclose(probs, wanted, atol=1e-6)
+
+
 def test_resized_without_blending():
     sample = _sample([[[0, 1], [2, 0]]])
     probs = _probs(_build(), [sample], (6, 8))[0]

@@ -64,7 +64,7 @@ def build(name, **changes):
     return model.eval()
 
 
-@pytest.mark.parametrize('name', [*LEARNERS, 'views'])
+@pytest.mark.parametrize('name', NAMES)
 def test_it_learns_is_scored_and_resumed_exactly(name, tmp_path):
     cfg = run_config(name)
     # Runs of one name and second would share MMEngine's message hub.

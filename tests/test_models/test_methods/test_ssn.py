@@ -58,6 +58,23 @@ def test_likelihood_is_the_mean_over_draws_of_the_product_over_pixels():
             assert found[b, a].item() == pytest.approx(np.log(total))
 
 
+def test_likelihood_of_one_pixel_is_the_integral_over_the_gaussian():
+    """Two classes at one pixel: sigmoid of a normal difference."""
+    gaussian = random_gaussian(rank=1, size=(1, 1))
+    z = torch.randn(200000, 1, 3, generator=torch.Generator())
+    labels = torch.tensor([[[[0]], [[1]]]])
+    found = monte_carlo_likelihood(gaussian.logits(z), labels)
+    mean, factor = gaussian.mean.flatten(), gaussian.factor.flatten()
+    m = float(mean[0] - mean[1])
+    v = float((factor[0] - factor[1]) ** 2)
+    v += float(gaussian.scale.square().sum())
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    p = np.sum(weights / (1 + np.exp(-m - np.sqrt(v) * nodes)))
+    p /= np.sqrt(2 * np.pi)
+    expected = torch.tensor([[np.log(p), np.log(1 - p)]]).float()
+    torch.testing.assert_close(found, expected, atol=5e-3, rtol=0)
+
+
 def test_ignored_pixels_change_no_gradient_and_annotators_all_count():
     torch.manual_seed(0)
     model = MODELS.build(dict(METHODS['ssn'], every_annotator=True)).eval()
