@@ -54,8 +54,7 @@ def follow_image(probs: Tensor, meta: dict, size: tuple[int, int]) -> Tensor:
     if any(abs(s - e) > 1 for s, e in zip(size, expected, strict=True)):
         raise UserError(
             f'{meta.get("img_path", "image")}: the black box sees the whole '
-            f'image, of which the pipeline left {tuple(size)} pixels where '
-            f'{tuple(round(e) for e in expected)} were expected: it may '
+            f'image, of which the pipeline left {tuple(size)} pixels: it may '
             'resize and mirror after KeepImageForBlackBox, not crop or pad. '
             'For training on crops, use LoadBlackBoxProbs.'
         )

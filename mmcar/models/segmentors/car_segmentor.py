@@ -129,9 +129,8 @@ class CARSegmentor(StochasticSegmentor):
             raise UserError(
                 f'model.train_cfg.samples_per_chunk={size}: batch norm or '
                 'ranks in the generator would see each chunk as all there is. '
-                'Set generator.norm_cfg to None or to '
-                "dict(type='GN', num_groups=8), or leave samples_per_chunk "
-                'out; with ranks, leave it out.'
+                'Leave it out, or set generator.norm_cfg to None or to '
+                "dict(type='GN', num_groups=8)."
             )
 
     def networks(self) -> dict[str, nn.Module]:
