@@ -31,9 +31,9 @@ from mmengine.registry import init_default_scope
 
 import mmcar  # noqa: F401 (registers)
 from mmcar import cli
-from mmcar.utils.commit import current_commit
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_json
+from projects.commit import current_commit
 
 PROJECT = Path(__file__).resolve().parent
 ROOT = PROJECT.parents[1]

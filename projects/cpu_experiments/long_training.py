@@ -41,9 +41,9 @@ from cpu_experiments.running import Experiments
 from cpu_experiments.tables import fill_marks
 from mmcar import cli
 from mmcar.report.files import write_figure
-from mmcar.utils.commit import current_commit
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file, write_json
+from projects.commit import current_commit
 from run import PROJECT, ROOT
 
 RECORD = PROJECT / 'long_training.json'

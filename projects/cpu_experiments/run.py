@@ -20,9 +20,9 @@ from cpu_experiments.suite import SUITE, Row
 from cpu_experiments.summary import read_summary, summarise
 from cpu_experiments.tables import all_tables, write_page
 from mmcar import cli
-from mmcar.utils.commit import current_commit
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file, write_json
+from projects.commit import current_commit
 
 PROJECT = Path(__file__).resolve().parent
 ROOT = PROJECT.parents[1]

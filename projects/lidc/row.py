@@ -19,7 +19,6 @@ from pathlib import Path
 import numpy as np
 
 from mmcar import cli
-from mmcar.utils.commit import current_commit
 from mmcar.utils.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,6 +31,7 @@ from lidc.by_patient import (  # noqa: E402
     summarise,
 )
 from lidc.rows import ROWS, LIDCRuns, find_row  # noqa: E402
+from projects.commit import current_commit  # noqa: E402
 from projects.cpu_experiments.cpu_experiments.running import (  # noqa: E402
     add_run_arguments,
 )

@@ -15,7 +15,6 @@ import sys
 from pathlib import Path
 
 from mmcar import cli
-from mmcar.utils.commit import current_commit
 from mmcar.utils.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +22,7 @@ sys.path.append(str(ROOT))  # for the runner of another project
 
 from paper.rows import PaperRuns, find_row  # noqa: E402
 from paper.tables import read_scores, table  # noqa: E402
+from projects.commit import current_commit  # noqa: E402
 from projects.cpu_experiments.cpu_experiments.running import (  # noqa: E402
     add_run_arguments,
 )

@@ -19,7 +19,6 @@ import torch
 from mmengine.config import Config
 
 from mmcar.cli import keep_freed_memory
-from mmcar.utils.commit import current_commit
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file, write_json
 from speed import (
@@ -35,7 +34,7 @@ from speed import (
     training,
 )
 from speed.bars import bar_rows
-from speed.timing import machine
+from speed.timing import current_commit, machine
 
 SUBCOMMANDS = {
     'baseline': baseline,

@@ -16,7 +16,7 @@ import mmseg
 import numpy as np
 import torch
 
-from mmcar.utils.commit import current_commit
+from projects.commit import current_commit
 
 PACKAGES = (torch, np, mmengine, mmcv, mmseg)
 M_MMAP_THRESHOLD = -3  # of glibc's mallopt

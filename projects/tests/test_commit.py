@@ -2,7 +2,7 @@
 
 import subprocess
 
-from mmcar.utils.commit import current_commit
+from ..commit import current_commit
 
 
 def git(folder, *arguments):
