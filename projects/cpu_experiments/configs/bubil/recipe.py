@@ -13,8 +13,8 @@ model = dict(
         generator=dict(
             net=trained,
             net_temperature=0.7,
-            correlation_length=8.0,
-            common=0.5,
+            correlation_length=3.9,
+            common=0.33,
             floor=0.02,
         ),
     ),

@@ -3,7 +3,7 @@
 _base_ = './gumbel.py'
 model = dict(
     decode_head=dict(
-        generator=dict(correlation_length=8.0, common=0.5, floor=0.02),
+        generator=dict(correlation_length=3.9, common=0.33, floor=0.02),
         temperature=0.7,
     )
 )
