@@ -11,7 +11,7 @@ from mmengine.optim import build_optim_wrapper
 from mmseg.registry import DATASETS, HOOKS, METRICS, MODELS, PARAM_SCHEDULERS
 
 from mmcar.engine import Schedule
-from mmcar.engine.loops.phase_optims import place_schedulers
+from mmcar.engine.optimizers import place_schedulers
 from mmcar.models import StochasticSegmentor
 from tests.test_tools.project import ROOT
 from tests.toys import toy_batch

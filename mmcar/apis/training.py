@@ -22,7 +22,7 @@ from ..config_check import (
     judge,
 )
 from ..engine.black_box_cache import prepare_caches
-from ..engine.hooks import ProgressHook
+from ..engine.progress import ProgressHook
 from ..utils.errors import UserError
 
 

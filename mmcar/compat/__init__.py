@@ -22,8 +22,6 @@ from .versions import (
     swaps_channels,
 )
 
-__all__ = ['MissingPackageError', 'setup', 'swaps_channels']
-
 
 def setup() -> None:
     """Apply every shim; called once when ``mmcar`` is imported."""

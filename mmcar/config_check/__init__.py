@@ -5,6 +5,3 @@ from .findings import RULES, ConfigError, Finding
 from .plan import Plan
 from .preflight import Preflight, judge
 from .rules import check_config
-
-__all__ = ['RULES', 'ConfigError', 'Finding', 'Plan', 'Preflight']
-__all__ += ['Trace', 'check_config', 'judge']

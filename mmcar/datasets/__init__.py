@@ -6,12 +6,3 @@ from .cityscapes24 import Cityscapes24Dataset
 from .lidc import LIDCDataset
 from .multi_annotator import MultiAnnotatorDataset
 from .writer import MultiAnnotatorWriter
-
-__all__ = [
-    'CamVidFlipsDataset',
-    'Cityscapes24Dataset',
-    'LIDCDataset',
-    'MultiAnnotatorDataset',
-    'MultiAnnotatorWriter',
-    'transforms',
-]

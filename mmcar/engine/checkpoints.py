@@ -1,16 +1,23 @@
-"""Which checkpoint of a run can be trusted."""
+"""Checkpoints: which can be trusted, and how they survive a kill."""
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, BinaryIO
 
+from mmengine.dist import broadcast_object_list, is_main_process
+from mmengine.fileio import LocalBackend, register_backend
+from mmengine.hooks import CheckpointHook
 from mmengine.logging import print_log
 from mmengine.runner import CheckpointLoader, Runner
+from mmseg.registry import HOOKS
+from torch import Tensor
 
 from ..models.weights import load_weights
-from ..utils.errors import UserError
-from .distributed import unwrap_model
+from ..utils.errors import MissingFileError, UserError
+from ..utils.files import PART, InUseError, claim_folder, write_file
+from .distributed import mean_gradients, unwrap_model
 
 NEEDED = ('state_dict', 'optimizer', 'message_hub', 'meta')
 
@@ -129,3 +136,135 @@ def check_started(runner: Runner, checkpoint: Mapping) -> None:
             logger='current',
             level=logging.WARNING,
         )
+
+
+GRADIENTS = 'accumulated_gradients'  # keys in a checkpoint
+REPLACED = 'replaced_checkpoints'
+
+
+@register_backend('whole_files')
+class WholeFileBackend(LocalBackend):
+    """Local files that appear whole or not at all, and go later than told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.replaced: list[str] = []
+
+    def put(self, obj: bytes, filepath: str | Path) -> None:
+        """Write bytes beside the file, then move them into its place."""
+        write_file(filepath, obj)
+
+    def remove(self, filepath: str | Path) -> None:
+        """Note what `remove_replaced` removes."""
+        self.replaced.append(str(filepath))
+
+    def remove_replaced(self) -> None:
+        """Remove what was noted; it may be gone."""
+        while self.replaced:
+            Path(self.replaced.pop()).unlink(missing_ok=True)
+
+
+@HOOKS.register_module()
+class SafeCheckpointHook(CheckpointHook):
+    """``CheckpointHook`` without a moment at which no checkpoint is whole.
+
+    Files are written under another name, flushed to disk and renamed; older
+    ones are removed only after that. Resuming (without ``load_from``) takes
+    the newest whole checkpoint, whatever ``last_checkpoint`` says. Takes the
+    arguments of its base class, for local files. Two trainings cannot share a
+    work dir.
+    """
+
+    lock: BinaryIO | None = None
+    gradients: dict[str, Tensor] | None = None  # for the next checkpoint
+    backend_args: dict | None
+    file_backend: Any
+    orphans: Sequence[str] = ()  # what a kill kept from being removed
+
+    def before_run(self, runner: Runner) -> None:
+        """Choose the checkpoint to resume from, if that is asked."""
+        if not runner._resume or runner._load_from is not None:
+            return
+        folder = Path(runner.work_dir)
+        if self.out_dir is not None:
+            folder = Path(self.out_dir) / folder.name
+        default = 'epoch_{}.pth' if self.by_epoch else 'iter_{}.pth'
+        template = self.filename_tmpl or default
+        # One process decides for all: they must not resume apart.
+        choice: list[Path | None] = [None]
+        if is_main_process():
+            choice = [find_resumable_checkpoint(folder, template)]
+        broadcast_object_list(choice)
+        if choice[0] is None:
+            runner.logger.warning(
+                f'No whole checkpoint to resume from in {folder}: training '
+                'starts at iteration 0.'
+            )
+            runner._resume = False
+        elif not choice[0].is_file():
+            raise MissingFileError(
+                f'process {runner.rank} cannot see {choice[0]}, which the '
+                'first process resumes from: give all of them one work_dir '
+                'on a shared disk.'
+            )
+        else:
+            runner._load_from = str(choice[0])
+
+    def before_train(self, runner: Runner) -> None:
+        """Claim the folder; clear what an interrupted write left there."""
+        if self.backend_args or self.file_client_args:
+            raise UserError(
+                'SafeCheckpointHook writes local files: remove backend_args='
+                f'{self.backend_args!r} and file_client_args='
+                f'{self.file_client_args!r}, or use CheckpointHook.'
+            )
+        self.backend_args = dict(backend='whole_files')
+        super().before_train(runner)
+        for name in self.orphans:
+            self.file_backend.remove(Path(self.out_dir, name))
+        if is_main_process():
+            try:
+                self.lock = claim_folder(runner.work_dir)
+            except InUseError:
+                raise
+            except UserError as error:  # nobody can be kept out
+                runner.logger.warning(str(error))
+            for part in Path(self.out_dir).glob(f'*.pth{PART}'):
+                part.unlink()
+
+    def after_run(self, runner: Runner) -> None:
+        """Let others train in the folder."""
+        if self.lock is not None:
+            self.lock.close()
+            self.lock = None
+
+    def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
+        """Keep waiting gradients, and what is removed after this."""
+        if self.gradients:
+            checkpoint[GRADIENTS] = self.gradients
+        replaced = self.file_backend.replaced
+        checkpoint[REPLACED] = [Path(path).name for path in replaced]
+
+    def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
+        """Put waiting gradients back where training goes on."""
+        if not runner._resume:
+            return
+        check_resumed(runner, checkpoint)
+        self.orphans = checkpoint.get(REPLACED, ())
+        kept = checkpoint.get(GRADIENTS, {})
+        for name, weight in unwrap_model(runner.model).named_parameters():
+            if name in kept:
+                weight.grad = kept[name].to(weight.device)
+
+    def _save_checkpoint_with_step(
+        self, runner: Runner, step: int, meta: dict
+    ) -> None:
+        # Here, where all processes are; one of them saves.
+        self.gradients = mean_gradients(unwrap_model(runner.model))
+        super()._save_checkpoint_with_step(runner, step, meta)
+        self.gradients = None
+        self.file_backend.remove_replaced()
+
+    def _save_best_checkpoint(self, runner: Runner, metrics: dict) -> None:
+        super()._save_best_checkpoint(runner, metrics)
+        self.file_backend.remove_replaced()

@@ -1,19 +1,36 @@
 """Which checkpoint a run goes on from, whatever lies in its folder."""
 
+import io
+import itertools
+import multiprocessing
+import os
 import random
+import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
+from mmengine.evaluator import BaseMetric
+from mmseg.registry import METRICS
 from torch import nn
 
 from mmcar.engine.checkpoints import (
     NEEDED,
+    WholeFileBackend,
     check_started,
     damage,
     find_resumable_checkpoint,
 )
 from mmcar.utils.errors import UserError
+from mmcar.utils.files import claim_folder
+from tests.test_engine.runs import (
+    build_runner,
+    run_config,
+    train,
+    weights,
+)
+from tests.toys import toy_config
 
 
 def checkpoint(folder, number):
@@ -112,3 +129,266 @@ def test_weights_to_start_from():
     other = {k: w[:1] for k, w in model.state_dict().items() if k[0] == '0'}
     with pytest.raises(UserError, match=r'start\.pth.*none of its 2 weights'):
         check_started(runner, dict(state_dict=other))
+
+
+SHORT = dict(
+    type='AlternatingTrainLoop',
+    phases=[
+        dict(iters=2, train=['calibration', 'generator', 'discriminator'])
+    ],
+)
+CHECKPOINT = run_config('x')['default_hooks']['checkpoint']
+
+
+@METRICS.register_module()
+class ScriptedScore(BaseMetric):
+    """Returns given scores one after the other."""
+
+    default_prefix = None
+
+    def __init__(self, scores):
+        super().__init__()
+        self.scores = list(scores)
+
+    def process(self, data_batch, data_samples):
+        self.results.append(0)
+
+    def compute_metrics(self, results):
+        return dict(score=self.scores.pop(0))
+
+
+def names(folder):
+    return sorted(path.name for path in folder.glob('*.pth*'))
+
+
+def test_keeps_the_old_until_the_new_is_whole(tmp_path, monkeypatch):
+    """A crash while iter_30 is written leaves 10 and 20 as they were."""
+    replace = os.replace
+
+    def crash(source, target):
+        if str(target).endswith('iter_30.pth'):
+            raise KeyboardInterrupt
+        replace(source, target)
+
+    monkeypatch.setattr('os.replace', crash)
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path)
+    assert names(tmp_path) == [
+        'iter_10.pth',
+        'iter_20.pth',
+        'iter_30.pth.part',
+    ]
+    assert (tmp_path / 'last_checkpoint').read_text() == str(
+        tmp_path / 'iter_20.pth'
+    )
+    monkeypatch.undo()
+    runner = train(tmp_path, resume=True)
+    assert runner._load_from == str(tmp_path / 'iter_20.pth')
+    assert names(tmp_path) == ['iter_30.pth', 'iter_40.pth']
+
+
+def test_what_a_kill_left_goes_at_the_next_save(tmp_path, monkeypatch):
+    """A crash when iter_30 is whole and iter_10 not yet removed."""
+
+    def crash(self):
+        if any('iter_10' in path for path in self.replaced):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(WholeFileBackend, 'remove_replaced', crash)
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path)
+    monkeypatch.undo()
+    assert names(tmp_path) == ['iter_10.pth', 'iter_20.pth', 'iter_30.pth']
+    train(tmp_path, resume=True)
+    assert names(tmp_path) == ['iter_30.pth', 'iter_40.pth']
+
+
+def test_resumes_before_a_damaged_checkpoint(tmp_path):
+    train(tmp_path)
+    # MMEngine empties it before it writes: a kill may come in between.
+    (tmp_path / 'last_checkpoint').write_text('')
+    newest = tmp_path / 'iter_40.pth'
+    newest.write_bytes(newest.read_bytes()[:-100])
+    runner = build_runner(tmp_path, resume=True)
+    runner.call_hook('before_run')
+    assert runner._load_from == str(tmp_path / 'iter_30.pth')
+
+
+def test_starts_over_where_nothing_is_whole(tmp_path):
+    (tmp_path / 'iter_10.pth').write_bytes(b'x')
+    (tmp_path / 'last_checkpoint').write_text(str(tmp_path / 'iter_10.pth'))
+    runner = train(tmp_path, resume=True)
+    assert runner.iter == 40
+
+
+def test_a_checkpoint_of_another_model_is_refused(tmp_path):
+    """MMEngine would go on with random weights where shapes differ."""
+    model, number = toy_config(), 999999
+    model['decode_head']['generator'].update(depth=3)
+    ema = [dict(type='NetworkEMAHook')]
+    train(tmp_path / 'other', model=model, custom_hooks=ema)
+    train(tmp_path / 'own')
+    stray = tmp_path / 'own' / f'iter_{number}.pth'
+    (tmp_path / 'own' / 'iter_40.pth').unlink()
+    stray.write_bytes((tmp_path / 'other' / 'iter_30.pth').read_bytes())
+    with pytest.raises(UserError, match=f'{stray.name} does not fit'):
+        train(tmp_path / 'own', resume=True, custom_hooks=ema)
+    with pytest.raises(UserError, match=f'{stray.name} does not fit'):
+        train(tmp_path / 'new', resume=True, load_from=str(stray))
+
+
+def test_best_checkpoint(tmp_path, monkeypatch):
+    present = []
+    put = WholeFileBackend.put
+
+    def spy(self, obj, filepath):
+        put(self, obj, filepath)
+        present.append([n for n in names(tmp_path) if n.startswith('best')])
+
+    monkeypatch.setattr(WholeFileBackend, 'put', spy)
+    train(tmp_path, **scripted(tmp_path, [1, 3, 2, 4]))
+    best = [f'best_score_iter_{n}.pth' for n in (10, 20, 40)]
+    assert names(tmp_path) == [best[2], 'iter_30.pth', 'iter_40.pth']
+    # From the first best on there was never a moment without one.
+    first = next(i for i, found in enumerate(present) if found)
+    assert all(present[first:])
+    assert best[:2] in present
+
+
+def scripted(folder, scores, **changes):
+    """Settings of a run that validates every 10 iterations."""
+    loader = run_config(folder)['train_dataloader']
+    hooks = run_config(folder)['default_hooks']
+    hooks['checkpoint'] = CHECKPOINT | dict(save_best='score', rule='greater')
+    return dict(
+        train_cfg=run_config(folder)['train_cfg'] | dict(val_interval=10),
+        val_dataloader=loader
+        | dict(sampler=dict(type='DefaultSampler', shuffle=False)),
+        val_cfg=dict(type='ValLoop'),
+        val_evaluator=dict(type='ScriptedScore', scores=scores),
+        default_hooks=hooks,
+        **changes,
+    )
+
+
+def test_a_validation_that_was_cut_off_is_made_up_for(tmp_path, monkeypatch):
+    """The kill comes after checkpoint 20, before its validation is over."""
+    calls = []
+
+    def compute(self, results):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return dict(score=self.scores.pop(0))
+
+    monkeypatch.setattr(ScriptedScore, 'compute_metrics', compute)
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path, **scripted(tmp_path, [1]))
+    monkeypatch.undo()
+    # The scores of 20, 30 and 40: that of 20 is the best of all.
+    train(tmp_path, **scripted(tmp_path, [9, 3, 4], resume=True))
+    assert 'best_score_iter_20.pth' in names(tmp_path)
+
+
+@METRICS.register_module()
+class RandomScore(ScriptedScore):
+    """A score of random numbers, as of a model with dropout in use."""
+
+    def compute_metrics(self, results):
+        self.scores.append(np.random.rand() + float(torch.rand(())))
+        return dict(score=self.scores[-1])
+
+
+def test_a_validation_that_is_made_up_for_has_the_same_score(tmp_path):
+    whole, again = tmp_path / 'whole', tmp_path / 'again'
+    settings = scripted(tmp_path, [])
+    settings['val_evaluator']['type'] = 'RandomScore'
+    expected = random_scores(train(whole, **settings))
+    again.mkdir()
+    for number in (30, 40):  # the last one is followed by nothing else
+        kept = (whole / f'iter_{number}.pth').read_bytes()
+        (again / f'iter_{number}.pth').write_bytes(kept)
+        runner = train(again, **settings, resume=True)
+        scores = random_scores(runner)
+        assert scores == expected[-len(scores) :]
+        assert len(scores) == (2 if number == 30 else 1)
+
+
+def random_scores(runner):
+    return runner.val_loop.evaluator.metrics[0].scores
+
+
+@pytest.mark.parametrize('skipped', [4, 19])
+def test_accumulated_gradients_survive(tmp_path, skipped):
+    """Checkpoints at 10, 20, ... lie in the middle of three batches."""
+    optims = run_config(tmp_path)['optim_wrapper']
+    optims['calibration'] = optims['calibration'] | dict(accumulative_counts=3)
+    changes = dict(
+        train_cfg=dict(
+            type='AlternatingTrainLoop',
+            phases=[dict(iters=30, train=['calibration'])],
+        ),
+        optim_wrapper={
+            key: optims[key] for key in ('constructor', 'calibration')
+        },
+        param_scheduler=None,
+        model=toy_config(nonfinite='skip'),
+        custom_hooks=[dict(type='PoisonHook', at=skipped)],
+    )
+    train(tmp_path / 'whole', **changes)
+    (tmp_path / 'again').mkdir()
+    kept = (tmp_path / 'whole' / 'iter_20.pth').read_bytes()
+    (tmp_path / 'again' / 'iter_20.pth').write_bytes(kept)
+    train(tmp_path / 'again', **changes, resume=True)
+    one, other = (weights(tmp_path / name) for name in ('whole', 'again'))
+    assert all(torch.equal(one[key], other[key]) for key in one)
+
+
+def test_two_trainings_cannot_share_a_work_dir(tmp_path):
+    def hold(folder, ready):
+        lock = claim_folder(folder)
+        ready.set()
+        time.sleep(600)
+        lock.close()
+
+    fork = multiprocessing.get_context('fork')
+    ready = fork.Event()
+    other = fork.Process(target=hold, args=(tmp_path, ready), daemon=True)
+    other.start()
+    assert ready.wait(60)
+    with pytest.raises(ValueError, match='in use by another'):
+        train(tmp_path, train_cfg=SHORT)
+    other.kill()
+    other.join()
+    train(tmp_path, train_cfg=SHORT)
+
+
+def test_refuses_remote_storage(tmp_path):
+    hooks = run_config(tmp_path)['default_hooks']
+    hooks['checkpoint'] = CHECKPOINT | dict(backend_args=dict(backend='local'))
+    with pytest.raises(ValueError, match='backend_args='):
+        train(tmp_path, default_hooks=hooks)
+
+
+def write_for_ever(path):
+    for number in itertools.count():
+        file = io.BytesIO()
+        torch.save(dict(number=number, weight=torch.rand(300_000)), file)
+        WholeFileBackend().put(file.getvalue(), path)
+
+
+def test_a_kill_at_any_moment_leaves_a_whole_file(tmp_path):
+    path = tmp_path / 'iter_1.pth'
+    rng = random.Random(0)
+    fork = multiprocessing.get_context('fork')
+    process = fork.Process(target=write_for_ever, args=(path,), daemon=True)
+    process.start()
+    while not path.exists():
+        time.sleep(0.01)
+    # Look at it at many moments, the last of them after the kill.
+    for last in [False] * 20 + [True]:
+        time.sleep(rng.uniform(0, 0.05))
+        if last:
+            process.kill()
+            process.join()
+        assert torch.load(path)['weight'].shape == (300_000,)

@@ -19,7 +19,7 @@ def gaps(palette, others):
 
 def palettes():
     """Those of our data sets, of our configs, and those without a data set."""
-    for name in mmcar.datasets.__all__:
+    for name in vars(mmcar.datasets):
         metainfo = getattr(DATASETS.get(name), 'METAINFO', {})
         if 'palette' in metainfo:
             yield name, metainfo['palette']

@@ -32,7 +32,7 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from mmcar import cli
 from mmcar.compat.configs import read_config
-from mmcar.engine.hooks.r1_hook import r1_penalty
+from mmcar.engine.network_hooks import r1_penalty
 from mmcar.utils.errors import UserError
 
 MB = 2**20

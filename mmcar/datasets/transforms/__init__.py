@@ -12,19 +12,3 @@ from .geometry import (
 )
 from .intensity import NormalizePercentiles, WindowIntensity
 from .loading import LoadCheckedImage, LoadMultiAnnotations
-
-__all__ = [
-    'CenterCropAll',
-    'KeepImageForBlackBox',
-    'LesionCenteredCrop',
-    'LoadBlackBoxProbs',
-    'LoadCheckedImage',
-    'LoadMultiAnnotations',
-    'NormalizePercentiles',
-    'PackStochasticInputs',
-    'PadAll',
-    'RandomClassFlips',
-    'ReadCopies',
-    'ResizeOriginal',
-    'WindowIntensity',
-]

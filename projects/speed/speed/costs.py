@@ -24,7 +24,7 @@ from mmseg.structures import SegDataSample
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from mmcar.engine.loops.schedule import Schedule
+from mmcar.engine.schedule import Schedule
 from mmcar.models.segmentors.updating import frozen
 
 ROOT = Path(__file__).resolve().parents[3]

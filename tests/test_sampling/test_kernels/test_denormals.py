@@ -8,7 +8,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from mmcar.engine.hooks import NetworkEMAHook
+from mmcar.engine import NetworkEMAHook
 from mmcar.sampling.kernels.denormals import bounded_softmax
 from tests.test_engine.runs import train
 from tests.toys import toy_batch, toy_config, toy_model, toy_optims

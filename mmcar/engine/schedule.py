@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...utils.checks import at_least
-from ...utils.errors import UserError
-from ...utils.type_check import fits, misfit
+from ..utils.checks import at_least
+from ..utils.errors import UserError
+from ..utils.type_check import fits, misfit
 
 HINTS: dict[str, Any] = dict(
     iters=int,

@@ -6,8 +6,8 @@ from mmengine.hooks import Hook
 from torch import nn
 
 from mmcar.engine import Schedule
-from mmcar.engine.loops.alternating_loop import ACCURACY
-from mmcar.engine.loops.phase_optims import place_schedulers
+from mmcar.engine.alternating_loop import ACCURACY
+from mmcar.engine.optimizers import place_schedulers
 from mmcar.models.segmentors.finite import NonFiniteLossError
 from mmcar.utils.errors import UserError
 from tests.test_engine.runs import (

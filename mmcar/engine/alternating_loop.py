@@ -11,19 +11,19 @@ from mmseg.registry import LOOPS
 from torch import nn
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 
-from ...models.segmentors.updating import norm_statistics
-from ...utils.checks import at_least
-from ...utils.errors import UserError
-from ..distributed import unwrap_model
-from ..resumable_data import ResumableDataLoader, resumable_config
-from ..seeding import ITERATION, VALIDATION, seed_all
-from .phase_optims import (
+from ..models.segmentors.updating import norm_statistics
+from ..utils.checks import at_least
+from ..utils.errors import UserError
+from .distributed import unwrap_model
+from .optimizers import (
     PausedOptim,
     check_optimizers,
     follow_phases,
     place_schedulers,
 )
+from .resumable_data import ResumableDataLoader, resumable_config
 from .schedule import Phase, Schedule
+from .seeding import ITERATION, VALIDATION, seed_all
 
 ACCURACY = 'discriminator_accuracy'  # its key in the message hub
 

@@ -1,5 +1,0 @@
-"""One optimiser per network."""
-
-from .network_constructor import NetworkOptimWrapperConstructor
-
-__all__ = ['NetworkOptimWrapperConstructor']
