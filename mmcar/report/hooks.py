@@ -1,5 +1,7 @@
 """Hooks of ``tools/test.py``: predictions as files and as figures."""
 
+import os
+import sys
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -7,22 +9,42 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from mmengine.dist import all_reduce, is_main_process
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
+from mmengine.visualization import Visualizer
 from mmseg.registry import HOOKS
 from mmseg.structures import SegDataSample
 
 from ..datasets.image_files import input_image
+from ..evaluation import CalibrationBins, CalibrationMetric
 from ..structures import KeyOwners, sample_key
 from ..utils.background import BackgroundWriter
+from ..utils.checks import at_least
 from ..utils.errors import UserError
 from ..utils.files import inside
-from .files import drop_samples, encode_figure, encode_labels
-from .sample_grid import SampleRow, dataset_palette, draw_sample_grid
-from .windows import need_screen, show_picture
+from .files import drop_samples, encode_figure, encode_labels, write_figure
+from .reliability import draw_reliability
+from .sample_grid import SampleRow, dataset_palette, draw_sample_grid, spread
+from .training_curves import changing, draw_curves, find_logs, read_curves
 
-Files = dict[str, Callable[[], bytes]]
-"""What makes each file's content, by its name below a folder."""
+SCREENS = ('DISPLAY', 'WAYLAND_DISPLAY')
+DPI = 110  # of figures of the whole test set
+
+
+def need_screen(instead: str) -> None:
+    """Refuse to show pictures where nobody could see them.
+
+    Args:
+        instead: What to do there.
+    """
+    if sys.platform == 'linux' and not any(map(os.environ.get, SCREENS)):
+        raise UserError(f'there is no display to show images on; {instead}')
+
+
+def show_picture(picture: np.ndarray, title: str, seconds: float) -> None:
+    """Show RGB (H, W, 3) uint8 for some time, or until the space key."""
+    Visualizer().show(picture, title, wait_time=seconds)
 
 
 def output_name(sample: SegDataSample | Mapping) -> PurePosixPath:
@@ -35,17 +57,6 @@ def output_name(sample: SegDataSample | Mapping) -> PurePosixPath:
         )
     inside('the output folder', key)
     return key.with_suffix('')
-
-
-def refuse_shared_names(runner: Runner) -> None:
-    """Refuse test sets in which two images would write the same files."""
-    dataset = runner.test_loop.dataloader.dataset
-    if not hasattr(dataset, 'get_data_info'):
-        return
-    owners = KeyOwners('the files')
-    for i in range(len(dataset)):
-        info = dataset.get_data_info(i)
-        owners.claim(output_name(info), info['img_path'])
 
 
 def prediction_row(inputs: object, sample: SegDataSample) -> SampleRow:
@@ -67,7 +78,13 @@ def prediction_row(inputs: object, sample: SegDataSample) -> SampleRow:
 
 
 class PredictionHook(Hook):
-    """Sees every test image and what is predicted of it."""
+    """Sees every test image and what is predicted of it.
+
+    Attributes:
+        metainfo: Of the data set.
+    """
+
+    metainfo: Mapping
 
     def after_test_iter(
         self,
@@ -77,20 +94,17 @@ class PredictionHook(Hook):
         outputs: Sequence[SegDataSample] | None = None,
     ) -> None:
         """See the images of a batch."""
-        metainfo = runner.test_loop.dataloader.dataset.metainfo
+        self.metainfo = runner.test_loop.dataloader.dataset.metainfo
         for inputs, sample in zip(data_batch['inputs'], outputs, strict=True):
-            self.see(inputs, sample, metainfo)
+            self.see(inputs, sample)
 
     @abstractmethod
-    def see(
-        self, inputs: object, sample: SegDataSample, metainfo: Mapping | None
-    ) -> None:
+    def see(self, inputs: object, sample: SegDataSample) -> None:
         """See an image.
 
         Args:
             inputs: What the model was given, see `input_image`.
             sample: What it predicted.
-            metainfo: Of the data set.
         """
 
 
@@ -106,14 +120,22 @@ class FilesHook(PredictionHook):
         self.writer = BackgroundWriter()
 
     def before_test(self, runner: Runner) -> None:
-        """Find images that would overwrite each other."""
-        refuse_shared_names(runner)
+        """Refuse test sets in which two images would write the same files."""
+        dataset = runner.test_loop.dataloader.dataset
+        owners = KeyOwners('the files')
+        if hasattr(dataset, 'get_data_info'):
+            for i in range(len(dataset)):
+                info = dataset.get_data_info(i)
+                owners.claim(output_name(info), info['img_path'])
 
-    def see(
-        self, inputs: object, sample: SegDataSample, metainfo: Mapping | None
-    ) -> None:
-        """Hand the files of an image to the writer."""
-        files = self.files(inputs, sample, metainfo)
+    def write(self, files: Mapping[str, Callable[[], bytes]]) -> None:
+        """Have files written.
+
+        Args:
+            files: For each name below the folder, what makes its content. It
+                is called in another thread, and holds arrays, not what a GPU
+                may change.
+        """
         self.writer.submit(
             {inside(self.out_dir, name): files[name] for name in files}
         )
@@ -121,18 +143,6 @@ class FilesHook(PredictionHook):
     def after_test(self, runner: Runner) -> None:
         """Wait for the last file."""
         self.writer.finish()
-
-    @abstractmethod
-    def files(
-        self, inputs: object, sample: SegDataSample, metainfo: Mapping | None
-    ) -> Files:
-        """The files of an image, see `see`.
-
-        Returns:
-            For each name below the folder, what makes its content. It is
-            called in another thread, and holds arrays, not what a GPU may
-            change.
-        """
 
 
 @HOOKS.register_module()
@@ -148,12 +158,10 @@ class DrawSamplesHook(FilesHook):
         super().__init__(out_dir)
         self.num_samples = num_samples
 
-    def files(
-        self, inputs: object, sample: SegDataSample, metainfo: Mapping | None
-    ) -> Files:
-        """The figure of an image."""
+    def see(self, inputs: object, sample: SegDataSample) -> None:
+        """Draw an image."""
         row = prediction_row(inputs, sample)
-        colours = dataset_palette(metainfo, len(row.probs))
+        colours = dataset_palette(self.metainfo, len(row.probs))
 
         def draw() -> bytes:
             figure = draw_sample_grid(
@@ -161,7 +169,7 @@ class DrawSamplesHook(FilesHook):
             )
             return encode_figure(figure)
 
-        return {f'{output_name(sample)}.png': draw}
+        self.write({f'{output_name(sample)}.png': draw})
 
 
 @HOOKS.register_module()
@@ -176,12 +184,10 @@ class ShowSamplesHook(PredictionHook):
         need_screen('write figures to files: --show-dir.')
         self.wait_time = wait_time
 
-    def see(
-        self, inputs: object, sample: SegDataSample, metainfo: Mapping | None
-    ) -> None:
+    def see(self, inputs: object, sample: SegDataSample) -> None:
         """Show an image."""
         row = prediction_row(inputs, sample)
-        palette = dataset_palette(metainfo, len(row.probs))
+        palette = dataset_palette(self.metainfo, len(row.probs))
         canvas = FigureCanvasAgg(draw_sample_grid([row], palette=palette))
         canvas.draw()
         picture = np.asarray(canvas.buffer_rgba())[..., :3]
@@ -198,10 +204,8 @@ class SaveSamplesHook(FilesHook):
     the image folder, here without its suffix.
     """
 
-    def files(
-        self, inputs: object, sample: SegDataSample, metainfo: Mapping | None
-    ) -> Files:
-        """The maps of an image."""
+    def see(self, inputs: object, sample: SegDataSample) -> None:
+        """Write the maps of an image."""
         name = output_name(sample)
         maps = {f'decision/{name}.png': sample.pred_sem_seg.data[0]}
         if 'pred_samples' in sample:
@@ -209,8 +213,80 @@ class SaveSamplesHook(FilesHook):
             for k, label_map in enumerate(drawn):
                 maps[f'samples/{name}/{k:03d}.png'] = label_map
             drop_samples(self.out_dir / 'samples' / name, len(drawn))
-        colours = dataset_palette(metainfo, len(sample.seg_logits.data))
-        return {
-            path: partial(encode_labels, label_map.cpu().numpy(), colours)
-            for path, label_map in maps.items()
-        }
+        colours = dataset_palette(self.metainfo, len(sample.seg_logits.data))
+        self.write(
+            {
+                path: partial(encode_labels, label_map.cpu().numpy(), colours)
+                for path, label_map in maps.items()
+            }
+        )
+
+
+@HOOKS.register_module()
+class FiguresHook(PredictionHook):
+    """Draws samples of some test images, and how reliable F is on all.
+
+    ``samples.png``, ``reliability.png`` and, if the work dir holds the log
+    of a training, ``training.png``. With several processes, the images are
+    the first one's.
+
+    Args:
+        out_dir: Folder of the figures.
+        num_images: Rows of samples.png, spread evenly over the test set.
+        num_samples: Samples shown per image.
+    """
+
+    def __init__(
+        self, out_dir: str, num_images: int = 6, num_samples: int = 8
+    ) -> None:
+        at_least(1, num_images=num_images, num_samples=num_samples)
+        self.out_dir = Path(out_dir)
+        self.num_images, self.num_samples = num_images, num_samples
+
+    def before_test(self, runner: Runner) -> None:
+        """Choose the images."""
+        number = len(runner.test_loop.dataloader.sampler)
+        self.chosen = spread(number, self.num_images)
+        self.rows, self.seen = [], 0
+        self.bins = CalibrationBins()
+
+    def see(self, inputs: object, sample: SegDataSample) -> None:
+        """Keep what is drawn of an image."""
+        metric = CalibrationMetric()
+        metric.process({}, [sample.to_dict()])
+        self.bins.sums += metric.results[0]['bins']
+        if self.seen in self.chosen:
+            self.rows.append(prediction_row(inputs, sample))
+        self.seen += 1
+
+    def after_test(self, runner: Runner) -> None:
+        """Draw, and say where."""
+        bins = self.bins
+        all_reduce(bins.sums)
+        if not is_main_process():
+            return
+        palette = dataset_palette(self.metainfo, len(self.rows[0].probs))
+        figures = dict(
+            samples=draw_sample_grid(self.rows, self.num_samples, palette),
+            reliability=draw_reliability(
+                bins.confidence, bins.accuracy, bins.count, 'Calibration net'
+            ),
+        )
+        # The runner's own log is that of this test.
+        logs = [
+            log
+            for log in find_logs(runner.work_dir)
+            if runner.timestamp not in log.parts
+        ]
+        if curves := changing(read_curves(*logs)):
+            figures['training'] = draw_curves(curves)
+        else:
+            print(
+                f'No training curves: no log in {runner.work_dir} has two '
+                'values of a loss or score; default_hooks.logger.interval '
+                'says how often they are written.'
+            )
+        for name, figure in figures.items():
+            path = self.out_dir / f'{name}.png'
+            write_figure(path, figure, DPI)
+            print(path)

@@ -22,7 +22,7 @@ from mmseg.registry import DATASETS
 from mmcar.cli import add_console_arguments, run_tool
 from mmcar.compat.configs import read_config
 from mmcar.datasets.image_files import input_image, write_png
-from mmcar.report.windows import need_screen, show_picture
+from mmcar.report.hooks import need_screen, show_picture
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file
 from mmcar.utils.progress import track
