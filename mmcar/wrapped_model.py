@@ -14,6 +14,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from typing_extensions import TypedDict
 
 from .sampling import sample_labels
 from .utils.checks import at_least, one_of
@@ -25,6 +26,20 @@ KEYS = ('out', 'logits')
 """Where models keep their scores: torchvision's and Hugging Face's."""
 Model = nn.Module | Callable[[Tensor], Any]
 Size = tuple[int, int]
+
+
+class WrapSettings(TypedDict, total=False):
+    """How `WrappedModel` sees images and reads scores."""
+
+    output: str
+    key: str | int | None
+    mean: float | Sequence[float]
+    std: float | Sequence[float]
+    bgr: bool
+    size: Size | None
+    divisor: int
+    window: Size | None
+    stride: Size | None
 
 
 class WrappedModel(nn.Module):
@@ -304,6 +319,7 @@ class OnnxModel:
             self.session = onnxruntime.InferenceSession(path)
         except Exception as error:  # the runtime's own kinds have no base
             raise UserError(f'{path}: no ONNX model ({error})') from error
+        self.path = path
         self.inputs = [node.name for node in self.session.get_inputs()]
         if len(self.inputs) != 1:
             raise UserError(

@@ -30,7 +30,7 @@ from ..datasets.transforms import (
     WindowIntensity,
 )
 from ..models import StochasticDataPreProcessor, StochasticSegmentor
-from ..models.black_boxes import BlackBox
+from ..models.black_boxes import FrozenBlackBox
 from ..models.decode_heads import CARHead
 from ..utils.errors import words_of
 from ..utils.type_check import nearest
@@ -291,7 +291,7 @@ def cropped_black_box(cfg: Config, parts: list[Part]) -> Found:
         size = setting(crops[0], 'crop_size')
         text = f'sees crops of {size} in training, else whole images: put '
         for part in parts:
-            if part.is_a(BlackBox):
+            if part.is_a(FrozenBlackBox):
                 yield part.path, f'{text}LoadBlackBoxProbs before the crop.'
 
 

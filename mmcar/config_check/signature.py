@@ -12,6 +12,7 @@ from mmengine.model import BaseModule
 from mmengine.optim import DefaultOptimWrapperConstructor
 from mmengine.runner import Runner
 from mmseg import registry as registries
+from typing_extensions import is_typeddict
 
 from ..utils.type_check import fits, misfit, nearest
 from .findings import Found, error
@@ -96,7 +97,11 @@ def arguments_of(kind: Callable) -> Arguments:
         for name, parameter in parameters.items():
             default = parameter.default
             if parameter.kind is parameter.VAR_KEYWORD:
-                takes_more = True
+                (named,) = typing.get_args(known.get(name)) or (None,)
+                takes_more = not is_typeddict(named)
+                if not takes_more:  # Unpack[named]
+                    hints |= typing.get_type_hints(named)
+                    defaults |= dict.fromkeys(named.__optional_keys__)
             elif name not in {'self', *hints} and '*' not in str(parameter):
                 hint = known.get(name, LIKE.get(type(default), Any))
                 hints[name] = hint if default is not None else hint | None

@@ -11,7 +11,7 @@ from typing import Any
 
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
-from mmseg.registry import DATASETS, TRANSFORMS
+from mmseg.registry import DATASETS, MODELS, TRANSFORMS
 
 from ..datasets.black_box_cache import (
     FORMS,
@@ -21,7 +21,7 @@ from ..datasets.black_box_cache import (
     cache_file,
     read_settings,
 )
-from ..models.black_boxes.mmseg_model import identify
+from ..models.black_boxes import FrozenBlackBox
 from ..structures import sample_key
 from ..utils.errors import UserError
 from ..utils.files import InUseError, claim_folder
@@ -106,14 +106,15 @@ def cached_steps(dataset: dict) -> list[dict]:
 def _plan(cfg: Config, dataset: dict, step: dict) -> CachePlan:
     model = cfg.model.get('module') or cfg.model  # inside of TTA
     head = model.get('decode_head') or {}
-    black_box = head.get('black_box')
-    if black_box is None or black_box.get('type') != 'BlackBox':
+    black_box = head.get('black_box') or {}
+    kind = MODELS.get(black_box['type']) if black_box else None
+    if not (isinstance(kind, type) and issubclass(kind, FrozenBlackBox)):
         raise UserError(
             f'LoadBlackBoxProbs(form={step["form"]!r}) reads predictions of '
-            'model.decode_head.black_box, which must be of type BlackBox; '
-            f'found {black_box and black_box.get("type")!r}.'
+            'model.decode_head.black_box, which must be of type BlackBox, '
+            f'TorchBlackBox or OnnxBlackBox; found {black_box.get("type")!r}.'
         )
-    settings: dict[str, Any] = dict(identify(black_box))
+    settings: dict[str, Any] = dict(kind.identify(black_box))
     settings |= dict(form=step['form'], scale=list(step['scale']))
     if settings['form'] == 'labels' and not black_box.get('one_hot'):
         raise UserError(

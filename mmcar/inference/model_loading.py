@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from mmengine.config import Config, ConfigDict
+from mmengine.config import Config
 from mmengine.model import revert_sync_batchnorm
 from mmengine.registry import init_default_scope
 from mmseg.registry import DATASETS, MODELS
 
 from ..compat.console import quiet
-from ..models.black_boxes import check_black_boxes
+from ..models.black_boxes import FrozenBlackBox, check_black_boxes
 from ..models.segmentors import StochasticSegmentor
 from ..models.weights import load_checkpoint
 from ..utils.errors import UserError
@@ -64,8 +64,8 @@ def load_model(
     with quiet():
         model = MODELS.build(model_cfg)
     black_box: Any = getattr(model.decode_head, 'black_box', None)
-    if window is not None and hasattr(black_box, 'segmentor'):
-        black_box.segmentor.test_cfg = ConfigDict(test_cfg)
+    if window is not None and isinstance(black_box, FrozenBlackBox):
+        black_box.set_window(window)
     meta = {}
     if checkpoint is not None:
         target = black_box.segmentor if stock else model

@@ -16,6 +16,7 @@ from mmseg.registry import DATASETS, MODELS
 
 from mmcar.apis.training import build_runner
 from mmcar.datasets.black_box_cache import read_cached
+from mmcar.datasets.image_files import read_image
 from mmcar.engine.black_box_cache import plan_caches, prepare_caches
 from mmcar.models.black_boxes.full_image import resize_probs
 from mmcar.utils.errors import MissingFileError, UserError
@@ -231,6 +232,38 @@ def test_another_black_box_has_another_cache(streets, tmp_path):
                 step.root = str(first.folder)
     with pytest.raises(UserError, match=r'another black box.*weights differ'):
         plan_caches(wrong)
+
+
+def plain_network() -> torch.nn.Module:
+    return torch.nn.Conv2d(3, 19, 3, padding=1)
+
+
+def test_a_network_that_is_not_mmsegs(streets, monkeypatch, tmp_path):
+    """Its cache holds what it says of the files, and follows its weights."""
+    root, stock = streets
+    net = plain_network()
+    module = f'{__name__}:plain_network'
+    cfg, folders = small_card(root, stock), set()
+    for _ in range(2):
+        torch.nn.init.normal_(net.weight)
+        path = tmp_path / 'plain.pth'
+        torch.save(net.state_dict(), path)
+        cfg.model.decode_head.black_box = dict(
+            type='TorchBlackBox', module=module, checkpoint=str(path), std=255
+        )
+        run_tool(monkeypatch, 'cache_black_box.py', cfg, root)
+        (plan,) = plan_caches(cfg)
+        folders.add(plan.folder)
+        target, image = next(iter(plan.images.items()))
+        pixels = read_image(image)[..., ::-1].transpose(2, 0, 1) / 255
+        with torch.no_grad():
+            probs = net(torch.tensor(pixels[None]).float()).softmax(1)[0]
+        expected = resize_probs(probs, SCALE[::-1]).numpy()
+        found = read_cached(target, 'probs', 19)
+        assert np.abs(found - expected).max() < STEPS
+        assert expected.std() > 0.01
+        cfg = small_card(root, stock)
+    assert len(folders) == 2
 
 
 def test_mistakes_are_named(streets, monkeypatch, tmp_path):

@@ -1,6 +1,16 @@
 """Black boxes B: where the predictions that F refines come from."""
 
 from .base import BaseBlackBox, CachedBlackBox, check_black_boxes
+from .frozen import FrozenBlackBox
 from .live import BlackBox
+from .wrapped import OnnxBlackBox, TorchBlackBox
 
-__all__ = ['BaseBlackBox', 'BlackBox', 'CachedBlackBox', 'check_black_boxes']
+__all__ = [
+    'BaseBlackBox',
+    'BlackBox',
+    'CachedBlackBox',
+    'FrozenBlackBox',
+    'OnnxBlackBox',
+    'TorchBlackBox',
+    'check_black_boxes',
+]

@@ -1,34 +1,30 @@
 """The black box B: any trained segmentation model, frozen."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
 import torch
 import torch.nn.functional as F
-from mmengine.structures import PixelData
+from mmengine.config import ConfigDict
 from mmseg.models import EncoderDecoder
 from mmseg.registry import MODELS
-from mmseg.structures import SegDataSample
 from torch import Tensor
 
-from ...structures import padding_of, without_padding
-from ...utils.errors import UserError
-from ...utils.windows import stitch, window_for, window_of
+from ...utils.windows import Window, window_of
 from ..data_preprocessor import InputNorm, pad_as_in_testing
 from ..weights import load_checkpoint
-from .base import BaseBlackBox
-from .full_image import follow_image, image_transforms
-from .mmseg_model import find_model
+from .frozen import FrozenBlackBox, naming_the_size
+from .full_image import image_transforms
+from .mmseg_model import find_model, identify
+
+DIVISOR = 'black_box.data_preprocessor.test_cfg=dict(size_divisor=...)'
 
 
 @MODELS.register_module()
-class BlackBox(BaseBlackBox):
+class BlackBox(FrozenBlackBox):
     """A frozen MMSeg model that gives class probabilities.
 
-    It is always in eval mode, has no trainable parameters and runs without
-    gradients. Its weights are part of the state dict, so that a checkpoint of
-    the model around it is complete. Exactly one of ``segmentor``, ``config``
-    and ``backbone`` with ``decode_head`` says what it is.
+    Exactly one of ``segmentor``, ``config`` and ``backbone`` with
+    ``decode_head`` says what it is.
 
     Args:
         segmentor: Config of any registered segmentor.
@@ -98,58 +94,34 @@ class BlackBox(BaseBlackBox):
             )
         self.requires_grad_(False)
         self.eval()
-        self.set_input_norm(InputNorm())
-
-    def set_input_norm(self, norm: InputNorm) -> None:
-        """Say how the images that arrive here have been normalised."""
-        for name, neutral in (('mean', 0.0), ('std', 1.0)):
-            given = getattr(norm, name)
-            value = torch.as_tensor(
-                neutral if given is None else given, dtype=torch.float32
-            )
-            # Not persistent: it belongs to the model around this one.
-            self.register_buffer(
-                f'input_{name}', value.view(-1, 1, 1).clone(), persistent=False
-            )
-        self.input_swapped = norm.swapped
 
     def normalize(self, image: Tensor) -> Tensor:
         """Replace the outer normalisation by B's own, (B, C, H, W)."""
         if not self.has_own_norm:
             return image
         own = InputNorm.of(self.segmentor.data_preprocessor)
-        raw = exact(image * self.input_std + self.input_mean)
-        if own.swapped != self.input_swapped and raw.shape[1] == 3:
-            raw = raw.flip(1)
+        raw = self.pixels(image, own.swapped)
         return raw if own.mean is None else (raw - own.mean) / own.std
 
-    def predict(
-        self, image: Tensor, data_samples: Sequence[SegDataSample] | None
-    ) -> Tensor:
-        """Class probabilities (B, K_b, H, W) of a batch (B, C, H, W).
+    @classmethod
+    def identify(cls, cfg: Mapping) -> dict[str, str]:
+        """Hashes of architecture, preprocessing, test settings and weights."""
+        return identify(cfg)
 
-        They come from the cache where the pipeline has loaded them. B sees
-        the image as it lies on disk where the pipeline has kept it. Else B
-        sees each image of the batch without the padding of the batch.
-        """
-        samples = list(data_samples or ())
-        if any('black_box_cache' in s.metainfo for s in samples):
-            cached = [self.read_cached(sample) for sample in samples]
-            return torch.stack(cached).to(image)
-        metas = [s.metainfo for s in samples] or [{}] * len(image)
-        kept = bool(samples) and all('black_box_image' in s for s in samples)
-        if not kept and not any(any(padding_of(meta)) for meta in metas):
-            return self._predict(image)
-        size = len(image), self.num_classes, *image.shape[2:]
-        probs = image.new_full(size, 1 / self.num_classes)
-        for i, meta in enumerate(metas):
-            inner = without_padding(image[i : i + 1], meta)
-            if kept:
-                own = self._predict_kept(samples[i], tuple(inner.shape[2:]))
-            else:
-                own = self._predict(inner)[0]
-            without_padding(probs[i], meta).copy_(own)
-        return probs
+    @property
+    def window(self) -> Window | None:
+        """The windows of its segmentor's ``test_cfg``."""
+        settings = getattr(self.segmentor, 'test_cfg', None) or {}
+        if settings.get('mode') != 'slide':
+            return None
+        return settings['crop_size'], settings['stride']
+
+    def set_window(self, window: Window) -> None:
+        """See large images in these windows from now on."""
+        crop_size, stride = window
+        self.segmentor.test_cfg = ConfigDict(
+            mode='slide', crop_size=crop_size, stride=stride
+        )
 
     def predict_file(self, image: Tensor) -> tuple[Tensor, Tensor]:
         """Predict an image as it lies on disk, as MMSeg's testing does.
@@ -175,7 +147,7 @@ class BlackBox(BaseBlackBox):
             swaps = self.input_swapped and len(seen) == 3
             seen = (seen.flip(0) if swaps else seen)[None].float()
             seen = (seen - self.input_mean) / self.input_std
-        with naming_the_size(size):
+        with naming_the_size(size, DIVISOR):
             (predicted,) = self.segmentor.predict(seen, samples)
         probs = predicted.seg_logits.data.float()
         if len(probs) == 1:  # MMSeg has already applied a sigmoid
@@ -184,24 +156,8 @@ class BlackBox(BaseBlackBox):
             probs = probs.softmax(dim=0)
         return probs, predicted.pred_sem_seg.data
 
-    def _predict_kept(
-        self, sample: SegDataSample, size: tuple[int, int]
-    ) -> Tensor:
-        """Probabilities (K_b, h, w) of the image that the pipeline kept.
-
-        B's decision at the size of the file goes into the data sample, as
-        ``black_box_sem_seg`` (1, H, W).
-        """
-        probs, decision = self.predict_file(sample.black_box_image.data)
-        sample.black_box_sem_seg = PixelData(data=decision)
-        return follow_image(probs, sample.metainfo, size)
-
-    def _predict(self, image: Tensor) -> Tensor:
+    def see(self, image: Tensor) -> Tensor:
         """Probabilities (B, K_b, H, W) of images without padding."""
-        window = window_for(image)
-        settings = getattr(self.segmentor, 'test_cfg', None) or {}
-        if window and settings.get('mode') != 'slide':
-            return stitch(lambda x, _: self._predict(x), image, None, *window)
         size = tuple(image.shape[2:])
         padded = self.normalize(image)
         if self.has_own_norm:
@@ -212,7 +168,7 @@ class BlackBox(BaseBlackBox):
         )
         # Sliding windows change the meta information: one dict per image.
         metas = [dict(meta) for _ in image]
-        with naming_the_size(size):
+        with naming_the_size(size, DIVISOR):
             logits = self.segmentor.inference(padded, metas).float()
         if logits.shape[2:] != padded.shape[2:]:
             logits = F.interpolate(
@@ -222,34 +178,3 @@ class BlackBox(BaseBlackBox):
         if self.out_channels == 1:
             logits = torch.cat([torch.zeros_like(logits), logits], dim=1)
         return logits.softmax(dim=1)
-
-    def train(self, mode: bool = True) -> 'BlackBox':
-        """Stay in eval mode."""
-        return super().train(False)
-
-    def init_weights(self) -> None:
-        """Keep the weights: they came with the checkpoint."""
-
-
-def exact(raw: Tensor) -> Tensor:
-    """Undo what normalising did to the last bits of 8-bit images."""
-    rounded = raw.round()
-    # Pixel by pixel: a look at the whole image would make a GPU wait.
-    return torch.where((raw - rounded).abs() < 1e-4, rounded, raw)
-
-
-@contextmanager
-def naming_the_size(size: tuple[int, ...]) -> Iterator[None]:
-    """Turn errors of networks that cannot take a size into a sentence."""
-    try:
-        yield
-    except (AssertionError, RuntimeError) as error:
-        # UNet asserts that it can halve a size, torch that a kernel fits.
-        small = 'Kernel size' in str(error) or 'Output size' in str(error)
-        if isinstance(error, RuntimeError) and not small:
-            raise
-        raise UserError(
-            f'the black box cannot take images of {size} pixels '
-            f'({error}): set black_box.data_preprocessor.test_cfg='
-            'dict(size_divisor=...), or resize in the pipeline.'
-        ) from error

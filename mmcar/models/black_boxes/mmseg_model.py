@@ -117,11 +117,12 @@ def identify(black_box: Mapping) -> dict[str, str]:
         config=str(name),
         checkpoint=found.weights,
         model=hashlib.sha256(text.encode()).hexdigest(),
-        weights=_hash_weights(found.weights),
+        weights=hash_file(found.weights),
     )
 
 
-def _hash_weights(address: str) -> str:
+def hash_file(address: str) -> str:
+    """A hash of a file's content; an address of the web as it is."""
     if '://' in address:
         return address
     try:

@@ -1,0 +1,192 @@
+"""Black boxes that are none of MMSeg's: PyTorch modules and ONNX files."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+import torch
+from mmseg.registry import MODELS
+from torch import Tensor, nn
+from typing_extensions import Unpack
+
+from ...utils.errors import UserError
+from ...utils.windows import Window
+from ...wrapped_model import OnnxModel, WrappedModel, WrapSettings
+from ..weights import load_checkpoint
+from .frozen import FrozenBlackBox, naming_the_size
+from .mmseg_model import hash_file
+
+TRIED = 64, 64  # height and width of an image that shows how many classes
+
+
+class WrappedBlackBox(FrozenBlackBox):
+    """A model of any kind that gives class scores.
+
+    Args:
+        model: See :class:`mmcar.wrap`: its name or file.
+        checkpoint: Its weights; None if it brings them.
+        num_classes: Number of classes K_b; by default what it gives of an
+            image of 64x64, of its ``size`` or of its ``window``.
+        one_hot: See :class:`BaseBlackBox`.
+        settings: Those of :class:`mmcar.wrap`: ``mean``, ``std``, ``bgr``,
+            ``size``, ``divisor``, ``window``, ``stride``, ``output``, ``key``.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        checkpoint: str | None = None,
+        num_classes: int | None = None,
+        one_hot: bool = False,
+        **settings: Unpack[WrapSettings],
+    ) -> None:
+        wrapped = WrappedModel(model, **settings)
+        if checkpoint is not None:
+            if not isinstance(wrapped.model, nn.Module):
+                raise UserError(
+                    f'black_box.checkpoint={checkpoint!r}: {model} makes no '
+                    'torch.nn.Module that could load it; leave it out'
+                )
+            load_checkpoint(
+                wrapped.model,
+                checkpoint,
+                source=f'black_box.checkpoint={checkpoint!r}',
+                advice=f'{model} has to make the network that it is of.',
+            )
+        found = count_classes(wrapped) if num_classes is None else num_classes
+        super().__init__(found, one_hot)
+        self.wrapped = wrapped
+        self.requires_grad_(False)
+        self.eval()
+
+    @classmethod
+    def identify(cls, cfg: Mapping) -> dict[str, str]:
+        """Hashes of the settings and of all weights."""
+        name = str(cfg.get('module') or cfg.get('path'))
+        left_out = ('checkpoint', 'one_hot')
+        settings = {k: v for k, v in cfg.items() if k not in left_out}
+        text = json.dumps(settings, sort_keys=True, default=str)
+        return dict(
+            config=name.rpartition(':')[2],
+            checkpoint=cfg.get('checkpoint') or name,
+            model=hashlib.sha256(text.encode()).hexdigest(),
+            weights=content_of(MODELS.build(cfg).wrapped.model),
+        )
+
+    @property
+    def window(self) -> Window | None:
+        """Its own windows; one that resizes images sees them whole."""
+        own = self.wrapped
+        whole = own.size and (own.size, own.size)
+        return (own.window, own.stride) if own.window else whole
+
+    def set_window(self, window: Window) -> None:
+        """See large images in these windows from now on."""
+        self.wrapped.window, self.wrapped.stride = window
+
+    def predict_file(self, image: Tensor) -> tuple[Tensor, Tensor]:
+        """Predict an image as it lies on disk.
+
+        Args:
+            image: (C, H, W) uint8, BGR.
+
+        Returns:
+            Probabilities (K_b, H, W) and the decision (1, H, W).
+        """
+        image = image.flip(0) if len(image) == 3 else image
+        (probs,) = self._probs(image[None].float())
+        return probs, probs.argmax(0, keepdim=True)
+
+    def see(self, image: Tensor) -> Tensor:
+        """Probabilities (B, K_b, H, W) of images without padding."""
+        return self._probs(self.pixels(image, swapped=True))
+
+    def _probs(self, image: Tensor) -> Tensor:
+        """Probabilities (B, K_b, H, W) of RGB images (B, C, H, W)."""
+        size = tuple(image.shape[2:])
+        with naming_the_size(size, 'black_box.divisor or black_box.size'):
+            probs = self.wrapped(image)
+        if probs.shape[1] != self.num_classes:
+            raise UserError(
+                f'black_box.num_classes={self.num_classes}, but the model '
+                f'gives {probs.shape[1]} classes'
+            )
+        return probs
+
+
+@MODELS.register_module()
+class TorchBlackBox(WrappedBlackBox):
+    """A PyTorch module of any library.
+
+    Args:
+        module: ``'package.module:factory'``, a function without arguments
+            that makes it.
+        checkpoint: Path or URL of its weights, a state dict or a dict with
+            the key ``state_dict``; None if the function loads them.
+        num_classes: See :class:`WrappedBlackBox`.
+        one_hot: Likewise.
+        settings: Likewise.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        checkpoint: str | None = None,
+        num_classes: int | None = None,
+        one_hot: bool = False,
+        **settings: Unpack[WrapSettings],
+    ) -> None:
+        super().__init__(module, checkpoint, num_classes, one_hot, **settings)
+
+
+@MODELS.register_module()
+class OnnxBlackBox(WrappedBlackBox):
+    """An ONNX file that takes images; no state dict holds its weights.
+
+    Args:
+        path: The file.
+        num_classes: See :class:`WrappedBlackBox`.
+        one_hot: Likewise.
+        settings: Likewise.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        num_classes: int | None = None,
+        one_hot: bool = False,
+        **settings: Unpack[WrapSettings],
+    ) -> None:
+        super().__init__(path, None, num_classes, one_hot, **settings)
+
+
+def count_classes(wrapped: WrappedModel) -> int:
+    """The classes that a model gives of a black image."""
+    channels = wrapped.mean.numel() if wrapped.mean.numel() > 1 else 3
+    size = wrapped.size or wrapped.window or TRIED
+    try:
+        return wrapped(torch.zeros(1, channels, *size)).shape[1]
+    except UserError:
+        raise
+    except Exception as error:  # runtimes have kinds of their own
+        raise UserError(
+            f'black_box: it cannot take an image of {channels} channels, '
+            f'{size} pixels ({error}); set black_box.num_classes and, where '
+            'it takes but one size, black_box.size'
+        ) from error
+
+
+def content_of(model: object) -> str:
+    """A hash of the weights of a module, or of an ONNX file."""
+    if isinstance(model, OnnxModel):
+        return hash_file(model.path)
+    if not isinstance(model, nn.Module):
+        raise UserError(
+            'black_box.module makes no torch.nn.Module: its predictions '
+            'cannot be cached, as no weights tell it from others'
+        )
+    digest = hashlib.sha256()
+    for name, weight in model.state_dict().items():
+        digest.update(f'{name} {weight.dtype} {weight.shape}'.encode())
+        digest.update(weight.cpu().numpy().tobytes())
+    return digest.hexdigest()
