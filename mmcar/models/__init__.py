@@ -2,15 +2,17 @@
 
 from mmseg.registry import MODELS
 
-from ..sampling import BaseNoise as BaseNoise
-from ..sampling import NormalNoise, SharedGumbel, SobolNoise
+from ..sampling import BaseNoise, NormalNoise, SharedGumbel, SobolNoise
 from .black_boxes import *  # noqa: F403
 from .calibration_nets import *  # noqa: F403
-from .data_preprocessor import (
-    StochasticDataPreProcessor as StochasticDataPreProcessor,
-)
+from .data_preprocessor import StochasticDataPreProcessor
 from .decode_heads import *  # noqa: F403
-from .discriminators import *  # noqa: F403
+from .discriminators import (
+    AuthorsDiscriminator,
+    BaseDiscriminator,
+    DCGANDiscriminator,
+    PatchDiscriminator,
+)
 from .generators import *  # noqa: F403
 from .losses import *  # noqa: F403
 from .methods import *  # noqa: F403

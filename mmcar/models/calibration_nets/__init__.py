@@ -2,23 +2,7 @@
 
 from .authors import AuthorsConvCalibration, VGGCalibration
 from .base import BaseCalibration
-from .center import CenterCalibration
-from .conv import ConvCalibration
+from .conv_nets import ConvCalibration, SegNetCalibration
 from .fixed import FlippedDecision, KnownDistribution, UniformCalibration
-from .mmseg_net import MMSegCalibration
+from .mmseg_net import CenterCalibration, MMSegCalibration
 from .scaling import ProbabilityScaling
-from .segnet import SegNetCalibration
-
-__all__ = [
-    'AuthorsConvCalibration',
-    'BaseCalibration',
-    'CenterCalibration',
-    'ConvCalibration',
-    'FlippedDecision',
-    'KnownDistribution',
-    'MMSegCalibration',
-    'ProbabilityScaling',
-    'SegNetCalibration',
-    'UniformCalibration',
-    'VGGCalibration',
-]

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from ...utils.checks import at_least
 from ...utils.errors import UserError
+from ..parts import mirrored_conv
 from .base import ConvNetCalibration
 
 VGG19 = ((64, 2), (128, 2), (256, 4), (512, 4), (512, 4))
@@ -44,10 +45,10 @@ class AuthorsConvCalibration(ConvNetCalibration):
         layers: list[nn.Module] = []
         before = self.input_channels
         for _ in range(num_blocks):
-            layers += [_mirrored_conv(before, channels), nn.Dropout(dropout)]
+            layers += [mirrored_conv(before, channels), nn.Dropout(dropout)]
             layers += [nn.BatchNorm2d(channels), nn.LeakyReLU(0.2)]
             before = channels
-        layers += [_mirrored_conv(channels, self.num_classes)]
+        layers += [mirrored_conv(channels, self.num_classes)]
         layers += [nn.Dropout(dropout)]
         self.layers = nn.Sequential(*layers)
 
@@ -173,7 +174,7 @@ class VGGCalibration(ConvNetCalibration):
             blocks = {k: block for k, block in blocks.items() if block[1]}
             blocks['last'] = (out, 1)
             self.up.append(VGGUpBlock(width, blocks, dropout))
-        self.logits = _mirrored_conv(self.num_classes, self.num_classes)
+        self.logits = mirrored_conv(self.num_classes, self.num_classes)
 
     def predict_logits(self, x: Tensor) -> Tensor:
         """Map inputs (B, C + black_box_classes, H, W) to logits."""
@@ -196,10 +197,4 @@ def _relu_block(
         nn.BatchNorm2d(out_channels),
         nn.ReLU(inplace=True),
         nn.Dropout(dropout),
-    )
-
-
-def _mirrored_conv(in_channels: int, out_channels: int) -> nn.Conv2d:
-    return nn.Conv2d(
-        in_channels, out_channels, 3, padding=1, padding_mode='reflect'
     )

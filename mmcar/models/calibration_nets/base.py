@@ -7,11 +7,9 @@ data_samples)``; it returns logits (B, K, H, W) at the size of the image.
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import torch
-from mmcv.cnn import ConvModule
 from mmengine.model import BaseModule
 from mmseg.structures import SegDataSample
 from torch import Tensor, nn
@@ -223,27 +221,3 @@ class BlackBoxStart(nn.Module):
         # A zero is rounding, not knowledge: the net could never correct it.
         log_probs = probs.clamp_min(MIN_PROBABILITY).log()
         return log_probs[:, self.sources] - self.share
-
-
-def conv_block(
-    in_channels: int, out_channels: int, norm_cfg: dict | None, dropout: float
-) -> nn.Sequential:
-    """Convolution 3x3, norm, leaky ReLU, dropout."""
-    conv = ConvModule(
-        in_channels,
-        out_channels,
-        3,
-        padding=1,
-        norm_cfg=norm_cfg,
-        act_cfg={'type': 'LeakyReLU', 'negative_slope': 0.2},
-    )
-    return nn.Sequential(conv, nn.Dropout(dropout))
-
-
-def conv_stage(
-    widths: Sequence[int], norm_cfg: dict | None, dropout: float
-) -> nn.Sequential:
-    """Blocks from each width to the next."""
-    return nn.Sequential(
-        *(conv_block(i, o, norm_cfg, dropout) for i, o in pairwise(widths))
-    )

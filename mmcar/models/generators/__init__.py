@@ -10,19 +10,3 @@ from .refinement_unet import LatentUNet, RefinementUNet
 from .region_sampler import RegionSampler
 from .tuned_sampler import TunedSampler
 from .weighted_sampler import WeightedSampler
-
-__all__ = [
-    'ArgmaxSampler',
-    'AuthorsUNet',
-    'BaseGenerator',
-    'GeneratorOutput',
-    'GumbelSampler',
-    'IndependentPixelSampler',
-    'LatentUNet',
-    'LearntFieldSampler',
-    'RankedGenerator',
-    'RefinementUNet',
-    'RegionSampler',
-    'TunedSampler',
-    'WeightedSampler',
-]

@@ -1,11 +1,11 @@
 """Draws whose weights a small net learns: calibrated by construction."""
 
 import torch
-from mmcv.cnn import ConvModule
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ...utils.checks import at_least, positive
+from ..parts import leaky_conv
 from .weighted_sampler import WeightedSampler
 
 
@@ -47,15 +47,8 @@ class LearntFieldSampler(WeightedSampler):
         widths = [in_channels + num_classes] + [channels] * len(dilations)
         self.features = nn.Sequential(
             *(
-                ConvModule(
-                    before,
-                    channels,
-                    3,
-                    padding=dilation,
-                    dilation=dilation,
-                    act_cfg=dict(type='LeakyReLU', negative_slope=0.2),
-                )
-                for before, dilation in zip(widths, dilations, strict=False)
+                leaky_conv(before, channels, 3, padding=d, dilation=d)
+                for before, d in zip(widths, dilations, strict=False)
             )
         )
         self.last = nn.Conv2d(channels, rank, 1)

@@ -5,6 +5,7 @@ the first decoder block up to its noise run once per image.
 """
 
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
@@ -20,8 +21,9 @@ from ...sampling.kernels import (
 )
 from ...utils.checks import at_least, channels, fraction, one_of, positive
 from ...utils.windows import Window, stitch, window_for
+from ..parts import conv_block
 from .base import BaseGenerator
-from .unet_blocks import UpBlock, down_block
+from .unet_blocks import UpBlock
 
 
 class UNetFeatures(NamedTuple):
@@ -120,22 +122,18 @@ class RefinementUNet(BaseGenerator):
         self.residual = residual or shared is not None
         self.gumbel = shared
 
-        inputs = in_channels + num_classes
         widths = [base_channels * 2**level for level in range(depth)]
+        widths = [in_channels + num_classes, *widths]
         self.down = nn.ModuleList(
-            down_block(i, o, norm_cfg, dropout)
-            for i, o in zip([inputs, *widths[:-1]], widths, strict=True)
+            conv_block(i, o, norm_cfg, dropout, stride=2)
+            for i, o in pairwise(widths)
         )
         # From the deepest level up; the last skip connection is the input.
-        outs = [*widths[:-1][::-1], base_channels]
+        skips = widths[-2::-1]
+        outs = [widths[-1], *skips[:-1], base_channels]
         self.up = nn.ModuleList(
             UpBlock(i, s, o, noise_size, norm_cfg, dropout, film, upsample)
-            for i, s, o in zip(
-                [widths[-1], *outs[:-1]],
-                [*widths[:-1][::-1], inputs],
-                outs,
-                strict=True,
-            )
+            for s, (i, o) in zip(skips, pairwise(outs), strict=True)
         )
         self.logits = nn.Conv2d(base_channels, num_classes, 1)
         if self.residual:

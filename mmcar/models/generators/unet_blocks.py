@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
-from mmcv.cnn import ConvModule, build_norm_layer
+from mmcv.cnn import build_norm_layer
 from torch import Tensor, nn
 
 from ...sampling.kernels import seen_through
-
-SLOPE = 0.2
+from ..parts import SLOPE
 
 
 class UpBlock(nn.Module):
@@ -127,19 +126,3 @@ class UpBlock(nn.Module):
         if self.training and self.dropout > 0:
             x = F.dropout(x, self.dropout)
         return x.flatten(0, 1)
-
-
-def down_block(
-    in_channels: int, out_channels: int, norm_cfg: dict | None, dropout: float
-) -> nn.Sequential:
-    """Strided convolution 3x3, norm, leaky ReLU, dropout."""
-    block = ConvModule(
-        in_channels,
-        out_channels,
-        3,
-        stride=2,
-        padding=1,
-        norm_cfg=norm_cfg,
-        act_cfg={'type': 'LeakyReLU', 'negative_slope': SLOPE},
-    )
-    return nn.Sequential(block, nn.Dropout(dropout))

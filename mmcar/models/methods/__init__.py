@@ -7,13 +7,3 @@ from .mc_dropout import MCDropout
 from .prob_unet import ProbabilisticUNet
 from .ssn import StochasticSegmentationNetwork
 from .tta import TTASegmentor
-
-__all__ = [
-    'DeepEnsemble',
-    'ExactMargins',
-    'FlowSSN',
-    'MCDropout',
-    'ProbabilisticUNet',
-    'StochasticSegmentationNetwork',
-    'TTASegmentor',
-]

@@ -11,8 +11,8 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ...utils.checks import at_least
-from ..losses.likelihood import gaussian_kl
-from ..losses.pixel import label_cross_entropy
+from ..losses.pixel_losses import label_cross_entropy
+from ..losses.sample_losses import gaussian_kl
 from ..segmentors.train_batch import TrainBatch
 from .base import PeerSegmentor
 

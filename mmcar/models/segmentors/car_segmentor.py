@@ -13,7 +13,7 @@ from ...utils.precision import full_precision
 from ..data_preprocessor import InputNorm
 from ..decode_heads.car_head import CARState
 from ..losses.base import SampleBatch, SampleLosses
-from ..losses.pixel import PixelLosses
+from ..losses.pixel_losses import PixelLosses
 from ..parts import build_part
 from .settings import complete
 from .stochastic_segmentor import StochasticSegmentor

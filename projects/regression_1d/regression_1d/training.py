@@ -6,8 +6,7 @@ from dataclasses import astuple, dataclass, replace
 import torch
 from torch import Tensor
 
-from mmcar.models.losses import AdversarialLoss
-from mmcar.models.losses.calibration import pixel_divergence
+from mmcar.models.losses import AdversarialLoss, pixel_divergence
 from mmcar.utils.checks import one_of
 from mmcar.utils.errors import UserError
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from mmcar.models import ConvCalibration, DCGANDiscriminator, RefinementUNet
 from mmcar.models.generators import base
-from mmcar.models.losses.calibration import pixel_divergence
+from mmcar.models.losses import pixel_divergence
 from mmcar.sampling.kernels import memory_format
 
 from .sampling import inputs

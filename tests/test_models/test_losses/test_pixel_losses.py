@@ -5,7 +5,7 @@ import torch
 from mmseg.registry import MODELS
 
 from mmcar.models.losses import LabelCrossEntropy
-from mmcar.models.losses.pixel import PixelLosses, log_odds
+from mmcar.models.losses.pixel_losses import PixelLosses, log_odds
 from tests.toys import toy_batch, toy_model, toy_optims
 
 WEIGHTS = [0.5, 2.0, 3.0]

@@ -9,16 +9,14 @@ from itertools import pairwise
 from typing import Any
 
 import torch.nn.functional as F
-from mmcv.cnn import ConvModule
 from mmengine.model import BaseModule
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
-from ...sampling.kernels import fast_layout
-from ...utils.checks import at_least, channels
-from ...utils.errors import UserError
-
-_SLOPE = 0.2
+from ..sampling.kernels import fast_layout
+from ..utils.checks import at_least, channels
+from ..utils.errors import UserError
+from .parts import SLOPE, leaky_conv, mirrored_conv
 
 
 class BaseDiscriminator(BaseModule):
@@ -64,20 +62,11 @@ class BaseDiscriminator(BaseModule):
     ) -> tuple[nn.Module, int]:
         """Build what follows, and say how many channels come out of it."""
         widths = [base_channels * 2**level for level in range(depth)]
-        blocks = nn.Sequential(
-            *(
-                ConvModule(
-                    i,
-                    o,
-                    4,
-                    stride=2,
-                    padding=1,
-                    act_cfg={'type': 'LeakyReLU', 'negative_slope': _SLOPE},
-                )
-                for i, o in pairwise(widths)
-            )
-        )
-        return blocks, widths[-1]
+        blocks = [
+            leaky_conv(i, o, 4, stride=2, padding=1)
+            for i, o in pairwise(widths)
+        ]
+        return nn.Sequential(*blocks), widths[-1]
 
     @abstractmethod
     def classify(self, features: Tensor) -> Tensor:
@@ -102,9 +91,8 @@ class BaseDiscriminator(BaseModule):
         channels(image, **{'discriminator.in_channels': expected})
         if min(image.shape[-2:]) < self.min_size:
             raise UserError(
-                f'image of {tuple(image.shape[-2:])} pixels: a discriminator '
-                f'of this depth needs at least {self.min_size} per side; '
-                'lower depth'
+                f'discriminator.depth: images of {tuple(image.shape[-2:])} '
+                f'pixels are below {self.min_size} per side; lower it'
             )
         per_image = (-1, len(image))
         if mask is not None:
@@ -112,7 +100,7 @@ class BaseDiscriminator(BaseModule):
             label_map = label_map.flatten(0, 1)
         x = self.conv_label(fast_layout(label_map)).unflatten(0, per_image)
         seen = self.conv_image(fast_layout(image))
-        x = F.leaky_relu(x + seen, _SLOPE, inplace=True)
+        x = F.leaky_relu(x + seen, SLOPE, inplace=True)
         return self.classify(self.blocks(x.flatten(0, 1)))
 
 
@@ -139,10 +127,7 @@ class PatchDiscriminator(BaseDiscriminator):
     """One logit per overlapping patch; arguments as in the base class."""
 
     def __init__(
-        self,
-        num_classes: int,
-        depth: int = 3,
-        **kwargs: Any,
+        self, num_classes: int, depth: int = 3, **kwargs: Any
     ) -> None:
         super().__init__(num_classes, depth=depth, **kwargs)
         self.logit = nn.Conv2d(self.out_channels, 1, 3, padding=1)
@@ -150,3 +135,80 @@ class PatchDiscriminator(BaseDiscriminator):
     def classify(self, features: Tensor) -> Tensor:
         """Turn features (N, C, h, w) into logits (N, h, w)."""
         return self.logit(features).squeeze(1)
+
+
+@MODELS.register_module()
+class AuthorsDiscriminator(BaseDiscriminator):
+    """One logit per label map, from a linear layer over all last features.
+
+    Three 3x3 convolutions at the full size of the image, then 4x4 ones:
+    ``depth`` that halve the size, one that widens and one that narrows. The
+    linear layer ties it to one size of images.
+
+    Args:
+        num_classes: Number of classes, K.
+        in_channels: Channels of the image, C.
+        depth: Number of convolutions that halve the size.
+        image_size: Height and width of the images.
+        kwargs: Further arguments of :class:`BaseDiscriminator`.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        in_channels: int = 3,
+        depth: int = 3,
+        image_size: tuple[int, int] = (128, 128),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(num_classes, in_channels, depth=depth, **kwargs)
+        # As one convolution over both would start; it is written as two.
+        bound = (9 * (in_channels + num_classes)) ** -0.5
+        for conv in (self.conv_image, self.conv_label):
+            nn.init.uniform_(conv.weight, -bound, bound)
+        self.image_size = tuple(image_size)
+        # The first of the strided convolutions pads twice, the others once.
+        height, width = (
+            (side // 2 + 1) // 2 ** (depth - 1) - 2 for side in self.image_size
+        )
+        if min(height, width) < 1:
+            raise UserError(
+                f'discriminator.image_size={image_size}: too small for '
+                f'depth={depth}'
+            )
+        self.logit = nn.Linear(self.out_channels * height * width, 1)
+
+    def _first_conv(self, in_channels: int, out_channels: int) -> nn.Conv2d:
+        return mirrored_conv(in_channels, out_channels)
+
+    def _build_blocks(
+        self, base_channels: int, depth: int
+    ) -> tuple[nn.Module, int]:
+        base = base_channels
+        convs = [mirrored_conv(base, base) for _ in range(2)]
+        convs += [nn.Conv2d(base, base, 4, 2, padding=1)]
+        width = base
+        for level in range(1, depth + 1):
+            wider = base * min(2**level, 8)
+            stride = 1 if level == depth else 2
+            convs += [nn.Conv2d(width, wider, 4, stride, 1, bias=False)]
+            width = wider
+        convs += [nn.Conv2d(width, base, 4, padding=1)]
+        blocks = [nn.Sequential(c, nn.LeakyReLU(SLOPE)) for c in convs]
+        blocks.insert(2, nn.ReflectionPad2d(1))  # on top of its zeros
+        return nn.Sequential(*blocks), base
+
+    def classify(self, features: Tensor) -> Tensor:
+        """Turn features (N, C, h, w) into logits (N,)."""
+        return self.logit(features.flatten(1)).flatten()
+
+    def forward(
+        self, image: Tensor, label_map: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
+        """Judge label maps of the one size that the linear layer fits."""
+        if tuple(image.shape[-2:]) != self.image_size:
+            raise UserError(
+                f'discriminator.image_size={self.image_size}: images are '
+                f'{tuple(image.shape[-2:])}; make them agree'
+            )
+        return super().forward(image, label_map, mask)

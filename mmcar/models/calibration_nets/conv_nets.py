@@ -1,6 +1,7 @@
-"""The paper's F for LIDC."""
+"""The paper's F: on top of a black box, and of the image alone."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import torch.nn.functional as F
@@ -8,7 +9,50 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ...utils.checks import at_least
-from .base import ConvNetCalibration, conv_stage
+from ..parts import conv_block
+from .base import ConvNetCalibration
+
+
+@MODELS.register_module()
+class ConvCalibration(ConvNetCalibration):
+    """The paper's net on top of a black box: convolutions at full size.
+
+    Args:
+        channels: Channels of every block.
+        num_blocks: Blocks of 3x3 convolution, norm, leaky ReLU, dropout.
+        norm_cfg: Normalisation, or None for none.
+        dropout: Dropout probability.
+        kwargs: Further arguments of :class:`ConvNetCalibration`.
+    """
+
+    def __init__(
+        self,
+        *,
+        channels: int = 64,
+        num_blocks: int = 5,
+        norm_cfg: dict | None = {'type': 'BN'},  # noqa: B006
+        dropout: float = 0.1,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        at_least(1, channels=channels, num_blocks=num_blocks)
+        widths = [self.input_channels] + [channels] * num_blocks
+        blocks = [
+            conv_block(i, o, norm_cfg, dropout) for i, o in pairwise(widths)
+        ]
+        self.layers = nn.Sequential(
+            *blocks, nn.Conv2d(channels, self.num_classes, 1)
+        )
+        self.start_as_black_box()
+
+    @property
+    def last_layer(self) -> nn.Module:
+        """The layer that gives the logits."""
+        return self.layers[-1]
+
+    def predict_logits(self, x: Tensor) -> Tensor:
+        """Map inputs (B, C + black_box_classes, H, W) to logits."""
+        return self.layers(x)
 
 
 @MODELS.register_module()
@@ -35,16 +79,22 @@ class SegNetCalibration(ConvNetCalibration):
     ) -> None:
         super().__init__(**kwargs)
         at_least(1, base_channels=base_channels)
+
+        def stage_of(widths: list[int]) -> nn.Sequential:
+            """Blocks from each width to the next."""
+            pairs = pairwise(widths)
+            return nn.Sequential(
+                *(conv_block(i, o, norm_cfg, dropout) for i, o in pairs)
+            )
+
         self.down, self.up = nn.ModuleList(), nn.ModuleList()
         before = self.input_channels
         for stage, convs in enumerate(stage_convs):
             at_least(1, stage_convs=convs)
             width = base_channels * 2 ** min(stage, 3)
             after = base_channels if stage == 0 else before
-            down = [before] + [width] * convs
-            up = [width] * convs + [after]
-            self.down.append(conv_stage(down, norm_cfg, dropout))
-            self.up.insert(0, conv_stage(up, norm_cfg, dropout))
+            self.down.append(stage_of([before] + [width] * convs))
+            self.up.insert(0, stage_of([width] * convs + [after]))
             before = width
         self.logits = nn.Conv2d(base_channels, self.num_classes, 1)
         self.start_as_black_box()
