@@ -17,12 +17,12 @@ from ..report import (
     SampleRow,
     draw_sample_grid,
     find_logs,
-    overlay_palette,
     read_curves,
 )
-from ..report.files import write_figure
 from ..report.page import Page, draw_paper_figures, render_page
-from ..report.page.encoding import file_size, plain
+from ..report.page.page import file_size, plain
+from ..report.pictures import write_figure
+from ..structures.colours import overlay_palette
 from ..utils.checks import at_least
 from ..utils.errors import UserError
 from ..utils.files import write_file, write_json
@@ -207,9 +207,7 @@ def write_report(
 def _write_figures(
     page: Page, out: Path, grid: Sequence[SampleRow]
 ) -> list[Path]:
-    drawn = draw_paper_figures(
-        page.summary, page.rows, page.num_samples, page.curves
-    )
+    drawn = draw_paper_figures(page)
     drawn['samples'] = draw_sample_grid(grid, palette=page.palette)
     folder = out.with_name(f'{out.stem}_figures')
     paths = []

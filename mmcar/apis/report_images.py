@@ -22,9 +22,9 @@ from ..inference.image_inputs import LoadedImage
 from ..inference.inferencer import Unreadable
 from ..inference.results import InferenceResult
 from ..report import SampleRow
+from ..report.figures import spread
 from ..report.hooks import prediction_row
 from ..report.page import Page, pack_image
-from ..report.sample_grid import spread
 from ..structures import sample_key
 from ..utils.errors import UserError
 

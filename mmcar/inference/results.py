@@ -28,11 +28,16 @@ from ..report import (
     draw_hypotheses,
     draw_uncertainty,
     overlay_labels,
-    overlay_palette,
 )
-from ..report.files import drop_samples, encode_labels, write_figure
-from ..report.page.encoding import pick_pixels, shown_size
+from ..report.pictures import (
+    drop_samples,
+    encode_labels,
+    pick_pixels,
+    shown_size,
+    write_figure,
+)
 from ..structures import ClassFlips
+from ..structures.colours import overlay_palette
 from ..utils.errors import UserError
 from ..utils.files import inside, write_file, write_files
 from .image_inputs import Inputs, LoadedImage, OneInput

@@ -1,10 +1,18 @@
 """Figures: samples, hypotheses, uncertainty, reliability, training curves."""
 
-from .contour_boxplot import draw_contour_boxplot
+from .figures import (
+    SampleRow,
+    changing,
+    draw_curves,
+    draw_reliability,
+    draw_sample_grid,
+    find_logs,
+    read_curves,
+)
 from .hooks import FiguresHook, SaveSamplesHook
-from .hypotheses import draw_hypotheses
-from .overlays import overlay_labels, overlay_palette
-from .reliability import draw_reliability
-from .sample_grid import SampleRow, draw_sample_grid
-from .training_curves import changing, draw_curves, find_logs, read_curves
-from .uncertainty import draw_uncertainty
+from .image_figures import (
+    draw_contour_boxplot,
+    draw_hypotheses,
+    draw_uncertainty,
+)
+from .pictures import overlay_labels

@@ -23,10 +23,23 @@ from ..utils.background import BackgroundWriter
 from ..utils.checks import at_least
 from ..utils.errors import UserError
 from ..utils.files import inside
-from .files import drop_samples, encode_figure, encode_labels, write_figure
-from .reliability import draw_reliability
-from .sample_grid import SampleRow, dataset_palette, draw_sample_grid, spread
-from .training_curves import changing, draw_curves, find_logs, read_curves
+from .figures import (
+    SampleRow,
+    changing,
+    draw_curves,
+    draw_reliability,
+    draw_sample_grid,
+    find_logs,
+    read_curves,
+    spread,
+)
+from .pictures import (
+    dataset_palette,
+    drop_samples,
+    encode_figure,
+    encode_labels,
+    write_figure,
+)
 
 SCREENS = ('DISPLAY', 'WAYLAND_DISPLAY')
 DPI = 110  # of figures of the whole test set

@@ -8,6 +8,17 @@ UNLABELLED = (208, 208, 208)
 """A grey that is far from the colours of all our data sets."""
 COARSE, FINE = 51, 17  # steps of each channel: 216 colours, or 4096
 MANY = 150
+# Okabe and Ito's colours, which colour-blind people can tell apart.
+DISTINCT = (
+    (230, 159, 0),
+    (86, 180, 233),
+    (0, 158, 115),
+    (240, 228, 66),
+    (0, 114, 178),
+    (213, 94, 0),
+    (204, 121, 167),
+)
+GROUND = (60, 60, 60)
 
 
 def extended(colours: Sequence[Sequence[int]], number: int) -> np.ndarray:
@@ -44,3 +55,20 @@ def distant_colours(
         nearest = np.minimum(nearest, distance(best[None]))
         found.append(best.tolist())
     return found
+
+
+def overlay_palette(
+    num_classes: int, palette: Sequence[Sequence[int]] | None = None
+) -> np.ndarray:
+    """Distinct colours (K, 3) uint8 that are seen on an image.
+
+    Args:
+        num_classes: Number of classes K.
+        palette: The data set's own colours; used if there are K of them,
+            except black and white for two classes.
+    """
+    if palette is not None and len(palette) == num_classes > 2:
+        return np.array(palette, np.uint8)
+    if num_classes <= 2:
+        return np.array([GROUND, DISTINCT[0]], np.uint8)
+    return extended(DISTINCT, num_classes)

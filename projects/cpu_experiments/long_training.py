@@ -40,7 +40,7 @@ from cpu_experiments.long_states import end, hand_on, joined, take_over
 from cpu_experiments.running import Experiments
 from cpu_experiments.tables import fill_marks
 from mmcar import cli
-from mmcar.report.files import write_figure
+from mmcar.report.pictures import write_figure
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file, write_json
 from projects.commit import current_commit

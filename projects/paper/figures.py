@@ -24,8 +24,7 @@ from mmcar import cli
 from mmcar.apis.training import build_runner
 from mmcar.evaluation import CalibrationBins, CalibrationMetric
 from mmcar.report import draw_reliability
-from mmcar.report.files import write_figure
-from mmcar.report.sample_grid import dataset_palette
+from mmcar.report.pictures import dataset_palette, write_figure
 from mmcar.utils.errors import UserError
 from paper.panels import (
     add_legend,

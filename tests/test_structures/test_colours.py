@@ -6,9 +6,12 @@ from mmengine.config import Config
 from mmseg.registry import DATASETS
 
 import mmcar.datasets
-from mmcar.report.overlays import overlay_palette
-from mmcar.report.sample_grid import default_palette
-from mmcar.structures.colours import UNLABELLED, distant_colours, extended
+from mmcar.structures.colours import (
+    UNLABELLED,
+    distant_colours,
+    extended,
+    overlay_palette,
+)
 from tests.test_tools.project import ROOT
 
 
@@ -33,14 +36,13 @@ def palettes():
             if 'palette' in metainfo:
                 yield f'{path.stem} {key}', metainfo['palette']
     for number in (2, 3, 10, 40, 100):
-        yield f'default {number}', default_palette(number)
         yield f'overlay {number}', overlay_palette(number)
 
 
 def test_unlabelled_pixels_look_like_no_class():
     found = dict(palettes())
     assert {'CamVidFlipsDataset', 'Cityscapes24Dataset'} <= found.keys()
-    assert len(found) > 12
+    assert len(found) > 9
     for name, palette in found.items():
         assert gaps(palette, [UNLABELLED]).min() > 30, name
 
@@ -62,3 +64,15 @@ def test_palettes_are_extended_or_cut():
     longer = extended(own, 5)
     assert longer.dtype == np.uint8 and longer[:2].tolist() == own
     assert len({*map(tuple, longer.tolist())}) == 5
+
+
+def test_palettes_of_overlays():
+    own = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
+    assert overlay_palette(3, own).tolist() == own
+    assert overlay_palette(2, [[0] * 3, [255] * 3])[1].tolist() == [
+        *(230, 159, 0)
+    ]
+    for number in (24, 150, 300):
+        palette = overlay_palette(number).tolist()
+        assert len({*map(tuple, palette)}) == number
+    assert len(overlay_palette(5, own)) == 5

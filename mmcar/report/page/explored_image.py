@@ -1,19 +1,22 @@
-"""One image as the explorer of the report needs it."""
+"""One image as the explorer of the report needs it, in short text.
 
+Maps are zlib-compressed bytes in Base64, which browsers unpack by themselves
+(``DecompressionStream``). A canvas would read PNG files too, but some
+browsers blur what is read from a canvas, and class ids must be exact.
+"""
+
+import base64
+import zlib
 from typing import Any
 
 import cv2
 import numpy as np
 
 from ...evaluation import ContourBoxplot, describe_changes
-from .encoding import (
-    pack_bytes,
-    pack_maps,
-    pack_picture,
-    percents,
-    pick_pixels,
-    shown_size,
-)
+from ..pictures import pick_pixels, shown_size
+
+JPEG_QUALITY = 88
+REGIONS = ('inner_core', 'inner_union', 'outer_core', 'outer_union')
 
 
 def pack_image(
@@ -92,15 +95,9 @@ def _packed_boxplot(
     """Regions as bits: inner core 1, inner union 2, outer ones 4 and 8."""
     if box is None:
         return None
-    regions = (
-        box.inner_core,
-        box.inner_union,
-        box.outer_core,
-        box.outer_union,
-    )
     bits = sum(
-        region.cpu().numpy().astype(np.uint8) << bit
-        for bit, region in enumerate(regions)
+        getattr(box, name).cpu().numpy().astype(np.uint8) << bit
+        for bit, name in enumerate(REGIONS)
     )
     return dict(
         regions=pack_bytes(pick_pixels(np.asarray(bits), size)),
@@ -108,3 +105,42 @@ def _packed_boxplot(
         outliers=list(box.outliers),
         depths=[round(depth, 4) for depth in box.depths.tolist()],
     )
+
+
+def pack_bytes(array: np.ndarray) -> str:
+    """Compress an array; 16-bit values are little-endian."""
+    array = np.ascontiguousarray(array)
+    if array.dtype.itemsize > 1:
+        array = array.astype(array.dtype.newbyteorder('<'))
+    return base64.b64encode(zlib.compress(array.tobytes(), 9)).decode()
+
+
+def pack_maps(base: np.ndarray, maps: np.ndarray) -> str:
+    """Compress label maps as what sets them apart from one of them.
+
+    Args:
+        base: The map (H, W) that the others resemble, unsigned.
+        maps: Maps (N, H, W) of the same type.
+
+    Returns:
+        ``base``, then the maps minus it, modulo the range of the type: most
+        values are 0, so that little room is taken.
+    """
+    return pack_bytes(np.concatenate([base[None], maps - base]))
+
+
+def pack_picture(picture: np.ndarray) -> str:
+    """An RGB picture (H, W, 3) uint8 as a data URL."""
+    bgr = cv2.cvtColor(picture, cv2.COLOR_RGB2BGR)
+    _, data = cv2.imencode(
+        '.jpg', bgr, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY]
+    )
+    return f'data:image/jpeg;base64,{base64.b64encode(data).decode()}'
+
+
+def percents(probs: np.ndarray) -> np.ndarray:
+    """Whole percents, rounded down: at least t exactly if p >= t / 100.
+
+    A rounding error of float32 below a whole percent does not count.
+    """
+    return np.floor(100 * probs + 1e-4).clip(0, 100).astype(np.uint8)

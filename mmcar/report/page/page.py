@@ -1,4 +1,7 @@
-"""The report as one HTML file, from the templates beside this module."""
+"""The report as one HTML file, and its figures for papers.
+
+The templates lie beside this module.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,15 +11,15 @@ from typing import Any
 
 import jinja2
 import numpy as np
+from matplotlib.figure import Figure
 
 from ...version import __version__
-from ..sample_grid import spread
-from ..training_curves import Curves, changing
-from .encoding import file_size, plain
+from ..figures import Curves, changing, draw_curves, draw_reliability, spread
 
 ASSETS = Path(__file__).parent / 'assets'
 MAX_POINTS = 240
 """Points of a training curve that are kept."""
+BLUE, ORANGE, GREY = '#0072b2', '#e69f00', '0.65'
 
 
 @dataclass
@@ -151,3 +154,97 @@ def signed(value: float, digits: int = 1) -> str:
     if float(text) == 0:
         text = text[1:]
     return f'{text} %'.replace('-', '−')  # noqa: RUF001
+
+
+def plain(value: Any) -> Any:
+    """What JSON can say: NaN and infinities become None, tuples lists."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def file_size(number: int) -> str:
+    """A number of bytes as people read it."""
+    if number < 1_000_000:
+        return f'{number / 1e3:.0f} kB'
+    return f'{number / 1e6:.1f} MB'
+
+
+def draw_paper_figures(page: Page) -> dict[str, Figure]:
+    """Draw what the page shows of all images together.
+
+    Returns:
+        Figures by name.
+    """
+    bins = page.summary['reliability']['probabilities']
+    figures = dict(
+        reliability=draw_reliability(
+            bins['confidence'],
+            bins['accuracy'],
+            bins['count'],
+            title='Probabilities',
+        ),
+        classes=draw_classes(page.summary['classes']),
+        histogram=draw_histogram([row['GED'] for row in page.rows], 'GED'),
+    )
+    if tables := perspective(page.summary, page.num_samples):
+        figures['bounds'] = draw_perspective(tables)
+    if page.curves:
+        figures['training'] = draw_curves(page.curves)
+    return figures
+
+
+def draw_classes(classes: Sequence[Mapping[str, Any]]) -> Figure:
+    """Bars of how much more of each class is expected than labelled."""
+    figure = Figure((4.6, 0.9 + 0.3 * len(classes)), layout='constrained')
+    axes = figure.subplots()
+    place = np.arange(len(classes))
+    for shift, key, colour in (
+        (-0.18, 'probabilities', BLUE),
+        (0.18, 'samples', ORANGE),
+    ):
+        values = [100 * row[f'{key}_excess'] for row in classes]
+        axes.barh(place + shift, values, 0.34, color=colour, label=key)
+    axes.axvline(0, color='0.3', linewidth=0.8)
+    axes.set_yticks(place, [row['name'] for row in classes])
+    axes.invert_yaxis()
+    axes.set_xlabel('expected beyond labelled area (%)')
+    axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def draw_histogram(values: Sequence[float], name: str) -> Figure:
+    """How a score is spread over the images."""
+    known = np.array([value for value in values if value == value])
+    figure = Figure((3.6, 2.6), layout='constrained')
+    axes = figure.subplots()
+    axes.hist(known, bins=min(20, max(5, len(known) // 3)), color=BLUE)
+    if len(known):
+        axes.axvline(known.mean(), color=ORANGE, label='mean')
+        axes.legend(frameon=False, fontsize=8)
+    axes.set(xlabel=f'{name} of an image', ylabel='images')
+    return figure
+
+
+def draw_perspective(tables: Sequence[Mapping[str, Any]]) -> Figure:
+    """The model among samplers that know the labels."""
+    figure = Figure((4 * len(tables), 2.4), layout='constrained')
+    grid = figure.subplots(1, len(tables), squeeze=False)[0]
+    for axes, table in zip(grid, tables, strict=True):
+        names = [row['name'] for row in table['rows']]
+        values = [row['value'] for row in table['rows']]
+        colours = [BLUE if name == 'this model' else GREY for name in names]
+        bars = axes.barh(names, values, color=colours)
+        axes.bar_label(bars, fmt='%.3f', padding=3, fontsize=8)
+        axes.margins(x=0.25)
+        axes.spines[['top', 'right']].set_visible(False)
+        axes.invert_yaxis()
+        axes.set_title(table['title'], fontsize=10)
+        axes.tick_params(labelsize=8)
+    return figure

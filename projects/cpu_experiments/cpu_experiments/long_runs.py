@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mmcar.report.training_curves import find_logs, read_curves
+from mmcar.report.figures import find_logs, read_curves
 from projects.processor_time import MINUTES
 
 from .running import Experiments, config_path

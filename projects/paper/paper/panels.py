@@ -7,7 +7,7 @@ from matplotlib import colormaps
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from mmcar.report.sample_grid import colour_labels, colour_mean
+from mmcar.report.pictures import colour_labels, colour_mean
 from mmcar.structures.colours import UNLABELLED
 
 from .views import View

@@ -3,9 +3,16 @@ import re
 import numpy as np
 import pytest
 
-from mmcar.report.page import Page, pack_image, render_page
+from mmcar.report.page import (
+    Page,
+    draw_paper_figures,
+    pack_image,
+    render_page,
+)
 from mmcar.report.page.page import (
     ASSETS,
+    draw_classes,
+    draw_histogram,
     excess_limit,
     perspective,
     score_title,
@@ -161,3 +168,29 @@ def test_small_helpers():
     curves = thin_curves(dict(flat=(steps, steps * 0), slope=(steps, steps)))
     assert list(curves) == ['slope']
     assert curves['slope'][0][::239] == [0, 999] == curves['slope'][1][::239]
+
+
+def test_bars_and_bins_show_the_figures():
+    curves = {'loss': ([0, 1, 2], [3.0, 2.0, 1.0])}
+    page = page_of(predicted(), TWO, curves=curves)
+    figures, summary = draw_paper_figures(page), page.summary
+    assert set(figures) == {
+        *('reliability', 'classes', 'histogram', 'bounds', 'training'),
+    }
+    axes = figures['bounds'].axes[0]
+    widths = [bar.get_width() for bar in axes.patches]
+    assert summary['scores']['GED_6'] in widths
+    (first, *_), *_ = (
+        c.patches for c in figures['classes'].axes[0].containers
+    )
+    excess = summary['classes'][0]['probabilities_excess']
+    assert first.get_width() == pytest.approx(100 * excess)
+
+
+def test_a_class_that_nobody_drew_and_scores_that_are_missing():
+    nan = float('nan')
+    row = dict(name='x', probabilities_excess=nan, samples_excess=nan)
+    draw_classes([row]).savefig('/dev/null', format='png')
+    figure = draw_histogram([0.5, nan, 0.7], 'GED')
+    counts = [bar.get_height() for bar in figure.axes[0].patches]
+    assert sum(counts) == 2

@@ -1,0 +1,131 @@
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from mmcar.evaluation import Change, FlipState, Hypothesis, contour_boxplot
+from mmcar.report import (
+    draw_contour_boxplot,
+    draw_hypotheses,
+    draw_uncertainty,
+)
+from mmcar.report.image_figures import zoom
+from mmcar.structures.colours import overlay_palette
+
+
+def words(figure):
+    axes = [a.get_title() for a in figure.axes]
+    axes += [t.get_text() for a in figure.axes for t in a.texts]
+    legends = [
+        t.get_text()
+        for e in figure.legends
+        for t in (e.get_title(), *e.get_texts())
+    ]
+    return [*axes, *(t.get_text() for t in figure.texts), *legends]
+
+
+IMAGE = np.zeros((20, 30, 3), np.uint8)
+
+
+def hypotheses(count):
+    change = Change(0, 2, 12, 0.02, (0.1, 0.1))
+    return [
+        Hypothesis(1 / count, (k,), k, (change,) if k else ())
+        for k in range(count)
+    ]
+
+
+def test_hypotheses_are_named_with_their_probabilities(tmp_path):
+    samples = np.zeros((16, 20, 30), np.uint8)
+    samples[1, :2, :6] = 2
+    state = FlipState(1, 2, 0.25, 0.5, 0.25)
+    figure = draw_hypotheses(
+        *(IMAGE, samples[0], samples, hypotheses(2), ('sky', 'car', 'car2')),
+        overlay_palette(3),
+        [state],
+    )
+    said = words(figure)
+    assert [w for w in said if '%  (' in w] == ['50 %  (1 of 16)'] * 2
+    assert 'as the decision' in said
+    assert any(w.startswith('car2 instead of sky on 2.0 %') for w in said)
+    assert 'car 25 %, car2 50 %, absent 25 %' in said
+    assert said[-2:] == ['sky', 'car2']  # only what is seen
+    figure.savefig(tmp_path / 'x.png')
+    assert (tmp_path / 'x.png').stat().st_size > 1000
+
+
+def test_rare_hypotheses_are_counted():
+    samples = np.zeros((16, 20, 30), np.uint8)
+    figure = draw_hypotheses(
+        *(IMAGE, samples[0], samples, hypotheses(8), ('a', 'b', 'c')),
+        overlay_palette(3),
+    )
+    assert '2 more, 25 % in all' in words(figure)
+    assert sum(bool(a.images) for a in figure.axes) == 8
+
+
+def test_uncertainty_is_on_one_scale():
+    maps = dict(one=np.full((20, 30), 0.1), other=np.full((20, 30), 0.6))
+    figure = draw_uncertainty(IMAGE, maps, 4)
+    shown = [a.images[0] for a in figure.axes if a.images][1:]
+    assert len(shown) == 2
+    assert {image.get_clim() for image in shown} == {(0, np.log(4) / 2)}
+    assert 'other\nmean 0.600' in words(figure)
+    certain = dict(one=np.zeros((20, 30)))
+    assert draw_uncertainty(IMAGE, certain, 2).axes  # does not loop
+
+
+@pytest.mark.parametrize('size', [(400, 30), (60, 30), (30, 30), (20, 200)])
+def test_titles_keep_apart(size):
+    maps = {
+        'pixelwise probabilities': np.ones(size),
+        'mean of 100 samples': np.ones(size),
+    }
+    figure = draw_uncertainty(np.zeros((*size, 3), np.uint8), maps, 2)
+    FigureCanvasAgg(figure).draw()
+    boxes = [
+        one.title.get_window_extent() for one in figure.axes if one.images
+    ]
+    for left, right in itertools.pairwise(boxes):
+        assert left.x1 < right.x0
+    assert max(box.y1 for box in boxes) <= figure.bbox.y1  # not cut off
+
+
+def test_contour_boxplot_names_its_parts(tmp_path):
+    masks = torch.zeros(16, 20, 30, dtype=torch.bool)
+    for k in range(15):
+        masks[k, 4 : 10 + k % 3, 4:14] = True
+    masks[15, 16:, 24:] = True
+    box = contour_boxplot(masks)
+    figure = draw_contour_boxplot(IMAGE, masks.numpy(), box, 'cell')
+    said = words(figure)
+    assert 'cell: 16 outlines' in said
+    assert said[-4:] == ['median', '50 % band', 'envelope', '1 outlier']
+    figure.savefig(tmp_path / 'x.png')
+
+
+def test_samples_without_an_outline_are_counted_apart():
+    masks = torch.zeros(16, 20, 30, dtype=torch.bool)
+    masks[:9, 4:10, 4:14] = True
+    box = contour_boxplot(masks)
+    figure = draw_contour_boxplot(IMAGE, masks.numpy(), box, 'cell')
+    assert 'cell: 9 outlines, none in 7 samples' in words(figure)
+
+
+def test_contour_boxplot_of_nothing():
+    masks = torch.zeros(4, 20, 30, dtype=torch.bool)
+    box = contour_boxplot(masks)
+    figure = draw_contour_boxplot(IMAGE, masks.numpy(), box, 'cell')
+    assert 'median: nothing outlined' in words(figure)
+
+
+def test_zoom_keeps_object_and_proportions():
+    mask = np.zeros((128, 256), bool)
+    assert zoom(mask) == ((0, 128), (0, 256))
+    mask[120:126, 4:20] = True
+    (top, bottom), (left, right) = zoom(mask)
+    assert top <= 120 < 126 <= bottom <= 128
+    assert 0 <= left <= 4 < 20 <= right
+    assert (bottom - top, right - left) == (32, 64)
