@@ -28,12 +28,11 @@ LOOKERS = {'finite.py'}
 # what floods decides whether to draw again.
 COPIES = {
     'soft_iou.py',
-    'baselines.py',
-    'likelihood.py',
+    'samplers.py',
     'mc_dropout.py',
     'mixture.py',
     'stochastic_segmentor.py',
-    'region_sampler.py',
+    'field_samplers.py',
 }
 LOOKS = {'__bool__', 'item', 'tolist', '__int__', '__float__', '__index__'}
 

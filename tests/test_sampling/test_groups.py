@@ -7,7 +7,7 @@ from mmcar.models import GumbelSampler, RefinementUNet
 from mmcar.sampling.groups import all_groups
 from mmcar.utils.errors import UserError
 
-from ..test_models.test_generators.test_gumbel_sampler import (
+from ..test_models.test_generators.test_samplers import (
     PROBS,
     frequencies,
 )

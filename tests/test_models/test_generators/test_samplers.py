@@ -2,9 +2,50 @@ import math
 
 import pytest
 import torch
+from mmseg.registry import MODELS
 
 from mmcar.models import EnergyLoss, GumbelSampler, TunedSampler
+from mmcar.models.generators import RefinementUNet
 from mmcar.models.losses import SampleBatch
+
+PROBS = torch.tensor([0.015, 0.185, 0.8])
+FLOOR = 0.02
+
+
+def frequencies(generator, draws=4000):
+    """How often each class is drawn where F is known, at two pixels."""
+    torch.manual_seed(0)
+    log_probs = PROBS.log().view(1, 3, 1, 1).repeat(1, 1, 16, 16)
+    z = torch.randn(draws, 1, generator.noise_size)
+    state = generator.encode(torch.zeros(1, 3, 16, 16), log_probs)
+    with torch.no_grad():
+        labels = torch.cat(
+            [generator.sample_labels(state, part) for part in z.split(200)]
+        )
+    return torch.stack(
+        [
+            (labels[:, 0, r, c] == k).float().mean()
+            for r, c in ((0, 0), (9, 4))
+            for k in range(3)
+        ]
+    ).view(2, 3)
+
+
+@pytest.mark.parametrize(
+    'generator',
+    [
+        GumbelSampler(3, correlation_length=4.0, floor=FLOOR),
+        RefinementUNet(
+            3, base_channels=2, depth=1, gumbel={'floor': FLOOR}
+        ).eval(),
+    ],
+    ids=['field', 'network'],
+)
+def test_what_is_below_the_floor_never_happens(generator):
+    found = frequencies(generator)
+    assert (found[:, 0] == 0).all()
+    assert (found - PROBS).abs().max() < FLOOR + 0.03
+
 
 NET = {
     'type': 'ConvCalibration',
@@ -97,3 +138,33 @@ def test_what_is_hardly_possible_is_left_out_of_samples_not_of_training():
     drawn = sampler.eval().encode(image, None)
     assert (drawn[drawn > -1e3] >= math.log(0.3)).all()
     assert (drawn < -1e3).any()
+
+
+def sample(kind, number):
+    probs = torch.rand(1, 3, 2, 2, generator=torch.manual_seed(0))
+    probs = probs / probs.sum(1, keepdim=True)
+    sampler = MODELS.build(dict(type=kind, num_classes=3))
+    z = torch.randn(number, 1, 1, generator=torch.manual_seed(1))
+    image = torch.zeros(1, 3, 2, 2)
+    return probs, sampler(image, probs.log(), z).results[:, 0]
+
+
+def test_argmax_is_the_decision():
+    probs, samples = sample('ArgmaxSampler', 3)
+    assert torch.equal(samples.argmax(1), probs[0].argmax(0).expand(3, 2, 2))
+
+
+def test_independent_pixels_have_the_right_frequencies():
+    probs, samples = sample('IndependentPixelSampler', 4000)
+    error = (probs[0] * (1 - probs[0]) / 4000).sqrt()
+    assert ((samples.mean(0) - probs[0]).abs() < 4 * error).all()
+    ids = samples.argmax(1).float().flatten(1)
+    correlation = torch.corrcoef(ids.T) - torch.eye(4)
+    assert correlation.abs().max() < 0.08
+
+
+def test_independent_pixels_are_a_function_of_the_noise():
+    _, once = sample('IndependentPixelSampler', 3)
+    _, again = sample('IndependentPixelSampler', 3)
+    assert torch.equal(once, again)
+    assert not torch.equal(once[0], once[1])

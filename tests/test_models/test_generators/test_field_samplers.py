@@ -1,0 +1,211 @@
+"""Frequencies are F's, whatever the weights."""
+
+import numpy as np
+import pytest
+import torch
+from mmengine.logging import MessageHub
+from mmseg.registry import MODELS
+
+from mmcar.models import GumbelSampler, LearntFieldSampler, RegionSampler
+from mmcar.models.generators.field_samplers import WeightedSampler, memberships
+from mmcar.utils.errors import UserError
+from tests.toys import toy_batch, toy_config, toy_optims
+
+from .test_samplers import FLOOR, PROBS, frequencies
+
+
+class Given(WeightedSampler):
+    """With weights that a test chooses."""
+
+    def __init__(self, weights, **kwargs):
+        super().__init__(3, weights.shape[1], **kwargs)
+        self.given = weights
+
+    def weights(self, image, log_probs):
+        return self.given.expand(len(image), *self.given.shape[1:])
+
+
+def random_weights(rank=5):
+    generator = torch.Generator().manual_seed(0)
+    return torch.randn(1, rank, 16, 16, generator=generator)
+
+
+def test_frequencies_are_those_of_f_for_any_weights():
+    found = frequencies(Given(random_weights()))
+    assert (found - PROBS).abs().max() < 0.03
+    assert found[:, 0].min() > 0
+
+
+def test_what_is_below_the_floor_never_happens():
+    found = frequencies(Given(random_weights(), floor=FLOOR))
+    assert (found[:, 0] == 0).all()
+    with pytest.raises(UserError, match=r'floor=0\.5'):
+        Given(random_weights(), floor=0.5)
+
+
+def test_labels_are_the_argmax_of_the_perturbed_probabilities():
+    sampler = Given(random_weights(), temperature=0.0)
+    log_probs = torch.randn(2, 3, 16, 16).log_softmax(1)
+    state = sampler.encode(torch.zeros(2, 3, 16, 16), log_probs)
+    z = torch.randn(6, 2, sampler.noise_size)
+    labels = sampler.sample_labels(state, z)
+    assert torch.equal(sampler.decode(state, z).argmax(2), labels.long())
+    assert torch.equal(sampler.sample(state, z).argmax(2), labels.long())
+
+
+def test_one_weight_is_the_training_free_sampler():
+    sampler, shared = Given(torch.ones(1, 1, 16, 16)), GumbelSampler(3)
+    log_probs = torch.randn(2, 3, 16, 16).log_softmax(1)
+    image, z = torch.zeros(2, 3, 16, 16), torch.randn(6, 2, 3)
+    expected = shared.sample_labels(shared.encode(image, log_probs), z)
+    found = sampler.sample_labels(sampler.encode(image, log_probs), z)
+    assert torch.equal(found, expected)
+
+
+IMAGE = torch.zeros(1, 3, 24, 40)
+
+
+def two_blobs(p=0.5):
+    """F of two blobs on certain ground, far from each other."""
+    foreground = torch.full((24, 40), 0.001)
+    foreground[4:12, 4:12] = p
+    foreground[10:20, 28:38] = p
+    probs = torch.stack((1 - foreground, foreground))
+    return probs.log()[None]
+
+
+def on_both(sampler, draws=4000):
+    """Whether each blob is drawn, at its middle, (draws, 2)."""
+    torch.manual_seed(0)
+    state = sampler.encode(IMAGE, two_blobs())
+    z = torch.randn(draws, 1, sampler.noise_size)
+    labels = torch.cat(
+        [sampler.sample_labels(state, part) for part in z.split(500)]
+    )[:, 0]
+    return torch.stack((labels[:, 8, 8], labels[:, 15, 33])).double()
+
+
+def test_regions_are_connected_parts_and_what_is_nearest():
+    undecided = two_blobs()[0].amax(0).exp().numpy() < 0.95
+    shares = memberships(undecided, 3, border=0)
+    assert (shares.sum(0) == 1).all() and set(np.unique(shares)) == {0, 1}
+    assert shares[0, 15, 33] == 1  # the larger one is first
+    assert shares[1, 8, 8] == 1 and shares[1, 0, 0] == 1
+    assert not shares[2].any()
+    smooth = memberships(undecided, 3, border=2.0)
+    np.testing.assert_allclose(smooth.sum(0), 1, rtol=1e-5)
+    between = smooth[0, 12]
+    assert ((between > 0.05) & (between < 0.95)).sum() >= 4
+    assert (memberships(undecided, 1, 0)[0] == 1).all()  # they share one
+    assert (memberships(undecided & False, 3, 2.0)[0] == 1).all()
+
+
+@pytest.mark.parametrize(('common', 'expected'), [(0.0, 0.0), (0.6, 0.41)])
+def test_blobs_vary_independently_but_for_the_common_part(common, expected):
+    """Halves of a Gaussian of correlation c: 2 / pi * asin(c) = 0.41."""
+    both = on_both(RegionSampler(2, common=common))
+    assert both.mean(1).tolist() == pytest.approx([0.5, 0.5], abs=0.03)
+    found = torch.corrcoef(both)[0, 1].item()
+    assert found == pytest.approx(expected, abs=0.06)
+
+
+def test_pixels_of_a_blob_go_together():
+    sampler = RegionSampler(2, border=0.0)
+    state = sampler.encode(IMAGE, two_blobs())
+    z = torch.randn(50, 1, sampler.noise_size)
+    labels = sampler.sample_labels(state, z)[:, 0]
+    inside = labels[:, 4:12, 4:12].flatten(1).float().mean(1)
+    assert set(inside.tolist()) == {0.0, 1.0}
+
+
+def test_all_in_common_is_the_training_free_sampler():
+    sampler, shared = (
+        RegionSampler(2, max_regions=4, common=1.0),
+        GumbelSampler(2),
+    )
+    z = torch.randn(9, 1, sampler.noise_size)
+    own = z.unflatten(-1, (2, 5))[..., -1]
+    log_probs = torch.randn(1, 2, 24, 40).log_softmax(1)
+    expected = shared.sample_labels(shared.encode(IMAGE, log_probs), own)
+    found = sampler.sample_labels(sampler.encode(IMAGE, log_probs), z)
+    assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    'wrong',
+    [
+        dict(common=1.1),
+        dict(undecided=0.0),
+        dict(border=-1.0),
+        dict(max_regions=0),
+    ],
+)
+def test_bad_values_are_refused(wrong):
+    with pytest.raises(UserError, match=next(iter(wrong))):
+        RegionSampler(2, **wrong)
+
+
+def build(**kwargs):
+    torch.manual_seed(0)
+    sampler = LearntFieldSampler(2, rank=4, channels=8, **kwargs)
+    sampler.init_weights()
+    return sampler
+
+
+def test_it_starts_as_the_training_free_sampler():
+    sampler, shared = build(), GumbelSampler(2)
+    z = torch.randn(9, 1, sampler.noise_size)
+    own = z.unflatten(-1, (2, 4))[..., -1]
+    expected = shared.sample_labels(shared.encode(IMAGE, two_blobs()), own)
+    with torch.no_grad():
+        found = sampler.sample_labels(sampler.encode(IMAGE, two_blobs()), z)
+    assert torch.equal(found, expected)
+
+
+def test_frequencies_are_those_of_f_whatever_it_has_learnt():
+    sampler = LearntFieldSampler(3, rank=4, channels=8)
+    for weight in sampler.parameters():
+        torch.nn.init.normal_(weight)
+    found = frequencies(sampler)
+    assert (found - PROBS).abs().max() < 0.03
+
+
+def test_it_learns_that_two_blobs_are_independent():
+    """From labels in which they are, by the energy loss alone."""
+    head = dict(
+        type='CARHead',
+        num_classes=2,
+        calibration=dict(type='KnownDistribution'),
+        generator=dict(type='LearntFieldSampler', rank=3, channels=8),
+    )
+    loss = dict(type='EnergyLoss', loss_weight=1.0, classes=(1,), smooth=0.1)
+    torch.manual_seed(0)
+    model = MODELS.build(
+        toy_config(
+            decode_head=head,
+            discriminator=None,
+            loss_samples=[loss],
+            train_cfg=dict(num_samples=12),
+        )
+    )
+    model.init_weights()
+    batch = toy_batch(size=(24, 40), batch_size=1, annotators=4)
+    (sample,) = batch['data_samples']
+    labels = sample.gt_sem_segs.data
+    labels.zero_()
+    for a in range(4):  # none, one, the other, both
+        labels[a, 4:12, 4:12] = a % 2
+        labels[a, 10:20, 28:38] = a // 2
+    optims = toy_optims(model, lr=1e-2)
+    hub = MessageHub.get_current_instance()
+    generator = model.decode_head.generator
+    before = torch.corrcoef(on_both(generator, 500))[0, 1]
+    for step in range(120):
+        hub.update_info('iter', step)
+        sample.gt_sem_seg.data = labels[:1].long()
+        model.train_step(batch, optims)
+    with torch.no_grad():
+        both = on_both(generator.eval(), 2000)
+    assert before > 0.9
+    assert torch.corrcoef(both)[0, 1] < 0.5
+    assert (both.mean(1) - 0.5).abs().max() < 0.05
