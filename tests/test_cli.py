@@ -5,7 +5,7 @@ from mmengine.config import Config
 
 from mmcar import cli
 from mmcar.compat import MissingPackageError
-from mmcar.models.segmentors.finite import NonFiniteLossError
+from mmcar.models.segmentors.training import NonFiniteLossError
 from mmcar.utils.errors import MissingFileError, UserError
 
 

@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from ..datasets.image_files import input_image
 from ..evaluation.dataset_scores import DatasetScores
-from ..evaluation.metrics.fields import labels_of
+from ..evaluation.metrics.base import labels_of
 from ..inference.image_inputs import LoadedImage
 from ..inference.inferencer import Unreadable
 from ..inference.results import InferenceResult

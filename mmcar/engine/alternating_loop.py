@@ -11,7 +11,7 @@ from mmseg.registry import LOOPS
 from torch import nn
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 
-from ..models.segmentors.updating import norm_statistics
+from ..models.segmentors.training import norm_statistics
 from ..utils.checks import at_least
 from ..utils.errors import UserError
 from .distributed import unwrap_model

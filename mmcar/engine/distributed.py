@@ -18,7 +18,7 @@ from mmengine.registry import MODEL_WRAPPERS
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from ..models.segmentors.updating import NetworkLosses, norm_statistics
+from ..models.segmentors.training import NetworkLosses, norm_statistics
 from ..sampling.kernels import lay_out_weights
 
 

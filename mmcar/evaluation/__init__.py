@@ -8,4 +8,8 @@ from importlib.util import find_spec
 from .functional import *  # noqa: F403
 
 if find_spec('mmseg') is not None:
-    from .metrics import *  # noqa: F403
+    from .metrics.base import ImageMetric, SampleMetric
+    from .metrics.calibration import CalibrationMetric, FlipMetric
+    from .metrics.iou import BlackBoxIoUMetric, FiniteIoUMetric
+    from .metrics.names import metric_configs
+    from .metrics.samples import FloodMetric, GEDMetric, HMIoUMetric

@@ -15,8 +15,10 @@ from .functional import (
     class_area_sums,
     flip_observations,
 )
-from .metrics import CalibrationMetric, GEDMetric, metric_configs
-from .metrics.fields import base_label_of, image_name, labels_of
+from .metrics.base import base_label_of, image_name, labels_of
+from .metrics.calibration import CalibrationMetric
+from .metrics.names import metric_configs
+from .metrics.samples import GEDMetric
 
 SOURCES = {'probabilities': '', 'samples': '_samples'}
 """What can be calibrated, and how `CalibrationMetric` marks it."""

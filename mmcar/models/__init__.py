@@ -6,7 +6,7 @@ from ..sampling import BaseNoise, NormalNoise, SharedGumbel, SobolNoise
 from .black_boxes import *  # noqa: F403
 from .calibration_nets import *  # noqa: F403
 from .data_preprocessor import StochasticDataPreProcessor
-from .decode_heads import *  # noqa: F403
+from .decode_heads import CARHead
 from .discriminators import (
     AuthorsDiscriminator,
     BaseDiscriminator,
@@ -16,7 +16,7 @@ from .discriminators import (
 from .generators import *  # noqa: F403
 from .losses import *  # noqa: F403
 from .methods import *  # noqa: F403
-from .segmentors import *  # noqa: F403
+from .segmentors import CARSegmentor, StochasticSegmentor, TrainBatch
 
 for _pure in (NormalNoise, SharedGumbel, SobolNoise):
     MODELS.register_module(module=_pure)

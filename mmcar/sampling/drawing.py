@@ -9,7 +9,7 @@ from torch import Tensor
 from ..utils.checks import one_of, positive
 from ..utils.errors import UserError
 from ..utils.precision import safe_log
-from .groups import build_gumbel
+from .gumbel import build_gumbel
 from .noise import NormalNoise, SobolNoise, content_key
 
 _NOISE = {'normal': NormalNoise, 'sobol': SobolNoise}

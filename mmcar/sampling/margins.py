@@ -22,7 +22,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .groups import all_groups
+from .gumbel import all_groups
 
 NOISE_SIZE = 2
 """Numbers per sample: what breaks ties, and (of the first sample) v."""

@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from ..utils.errors import UserError
-from .data_sample import DataSample
+from .labels import DataSample
 
 PARTS = 2
 """File and folder: below the data root in every usual layout."""

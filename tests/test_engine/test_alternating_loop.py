@@ -8,7 +8,7 @@ from torch import nn
 from mmcar.engine import Schedule
 from mmcar.engine.alternating_loop import ACCURACY
 from mmcar.engine.optimizers import place_schedulers
-from mmcar.models.segmentors.finite import NonFiniteLossError
+from mmcar.models.segmentors.training import NonFiniteLossError
 from mmcar.utils.errors import UserError
 from tests.test_engine.runs import (
     ADAM,

@@ -1,3 +1,5 @@
+"""Gumbel noise: shared numbers, fields, groups of names; all draws exact."""
+
 import itertools
 import math
 
@@ -6,10 +8,20 @@ import torch
 from mmseg.registry import MODELS
 from scipy import stats
 
+from mmcar.models import GumbelSampler, RefinementUNet
 from mmcar.sampling.gumbel import (
     SharedGumbel,
+    WeightedField,
+    all_groups,
     drop_unlikely,
     gumbel_from_normal,
+    unit_norm,
+)
+from mmcar.utils.errors import UserError
+
+from ..test_models.test_generators.test_samplers import (
+    PROBS,
+    frequencies,
 )
 
 
@@ -135,3 +147,201 @@ def test_unlikely_classes_are_left_out_and_nothing_else():
 def test_refuses(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         SharedGumbel(**{'num_classes': 2, **wrong})
+
+
+GROUPS = ((1, 4), (0, 3))
+IMAGE = torch.zeros(1, 3, 12, 20)
+
+
+def random_f(classes=5):
+    torch.manual_seed(0)
+    return torch.randn(1, classes, 12, 20).mul(2).log_softmax(1)
+
+
+def draw(sampler, log_probs, draws):
+    torch.manual_seed(1)
+    z = torch.randn(draws, 1, sampler.noise_size)
+    state = sampler.encode(IMAGE, log_probs)
+    parts = [sampler.sample_labels(state, part) for part in z.split(500)]
+    return torch.cat(parts)[:, 0].long()
+
+
+@pytest.mark.parametrize('length', [None, 3.0])
+def test_frequencies_are_those_of_f(length):
+    log_probs = random_f()
+    sampler = GumbelSampler(5, correlation_length=length, groups=GROUPS)
+    labels = draw(sampler, log_probs, 4000)
+    found = torch.stack([(labels == k).double().mean(0) for k in range(5)])
+    assert (found - log_probs[0].exp()).abs().max() < 0.04
+
+
+@pytest.mark.parametrize(
+    'options',
+    [{}, dict(correlation_length=3.0), dict(floor=0.1)],
+    ids=['numbers', 'field', 'floor'],
+)
+def test_labels_are_the_argmax_of_decode(options):
+    sampler = GumbelSampler(5, groups=GROUPS, **options)
+    state = sampler.encode(IMAGE, random_f())
+    z = torch.randn(40, 1, sampler.noise_size)
+    expected = sampler.decode(state, z).argmax(2)
+    assert torch.equal(sampler.sample_labels(state, z).long(), expected)
+
+
+@pytest.mark.parametrize('floor', [0.0, 0.1])
+@pytest.mark.parametrize('length', [None, 3.0])
+def test_a_group_whose_names_are_all_impossible(length, floor):
+    log_probs = random_f()
+    log_probs[:, [1, 4], :6] = -torch.inf
+    log_probs[:, [0, 3], 3:9] = -torch.inf
+    sampler = GumbelSampler(
+        5, correlation_length=length, groups=GROUPS, floor=floor
+    )
+    state = sampler.encode(IMAGE, log_probs.log_softmax(1))
+    z = torch.randn(40, 1, sampler.noise_size)
+    labels = sampler.sample_labels(state, z).long()
+    assert torch.equal(labels, sampler.decode(state, z).argmax(2))
+    drawn = log_probs.expand(40, *log_probs.shape[1:]).gather(1, labels)
+    assert drawn.isfinite().all()
+    soft = GumbelSampler(
+        5,
+        correlation_length=length,
+        groups=GROUPS,
+        floor=floor,
+        temperature=0.1,
+    )
+    assert torch.equal(soft.sample(state, z).argmax(2), labels)
+
+
+def test_names_go_together_and_things_do_not():
+    """F: class 1 or its twin 4 by a half each, or 0, all over the image."""
+    probs = torch.tensor([0.5, 0.25, 0.0, 0.0, 0.25]).clamp_min(1e-8)
+    log_probs = probs.log().view(1, 5, 1, 1).repeat(1, 1, 12, 20)
+    sampler = GumbelSampler(5, correlation_length=1.5, groups=((1, 4),))
+    labels = draw(sampler, log_probs, 500)
+    has = torch.stack([(labels == k).flatten(1).any(1) for k in (1, 4)])
+    assert not has.all(0).any()  # one name per image
+    assert has.double().mean(1).tolist() == pytest.approx([0.5] * 2, abs=0.1)
+    share = (labels == 0).double().flatten(1).mean(1)
+    assert share.std() < 0.2  # one number per class: 0.5, all or nothing
+
+
+def test_without_a_field_it_is_as_coherent_as_one_number_per_class():
+    log_probs = random_f().mean((2, 3), keepdim=True).log_softmax(1)
+    log_probs = log_probs.repeat(1, 1, 12, 20)
+    labels = draw(GumbelSampler(5, groups=GROUPS), log_probs, 50)
+    assert all(len(one.unique()) == 1 for one in labels)
+
+
+def test_groups_below_the_floor_never_happen_and_names_may():
+    """The rare name of a likely group is drawn, a rare group is not."""
+    sampler = GumbelSampler(3, groups=((0, 2),), floor=0.3)
+    found = frequencies(sampler)
+    assert (found[:, 1] == 0).all() and found[:, 0].min() > 0
+    share = PROBS[0] / (PROBS[0] + PROBS[2])
+    assert found[0, 0].item() == pytest.approx(share.item(), abs=0.02)
+
+
+def test_classes_in_no_group_are_alone():
+    assert all_groups(5, GROUPS) == [[0, 3], [1, 4], [2]]
+    assert all_groups(2, ()) == [[0], [1]]
+
+
+@pytest.mark.parametrize(
+    'wrong',
+    [
+        ((1, 5),),
+        ((0, 1), (1, 2)),
+        ((3,),),
+        5,
+        (4, 11),
+        (('a', 'b'),),
+        (range(5),),
+    ],
+)
+def test_bad_groups_are_refused(wrong):
+    with pytest.raises(UserError, match='groups='):
+        GumbelSampler(5, groups=wrong)
+
+
+def test_a_network_starts_as_the_sampler():
+    options = dict(correlation_length=3.0, floor=0.1, groups=GROUPS)
+    network = RefinementUNet(
+        5, base_channels=4, noise_size=2, gumbel=options, temperature=0.05
+    ).eval()
+    sampler = GumbelSampler(5, **options)
+    z = torch.randn(8, 1, network.noise_size)
+    log_probs = random_f()
+    image = torch.zeros(1, 3, 12, 20)
+    found = network.sample_labels(network.encode(image, log_probs), z)
+    own = z[..., : sampler.noise_size]
+    expected = sampler.sample_labels(sampler.encode(image, log_probs), own)
+    assert torch.equal(found, expected)
+
+
+def test_gradients_reach_the_logits():
+    """As they would by the scores written out one by one."""
+    sampler = GumbelSampler(5, groups=GROUPS, temperature=0.5)
+    log_probs = random_f().double().requires_grad_()
+    z = torch.randn(2, 1, sampler.noise_size).double()
+    assert torch.autograd.gradcheck(
+        lambda logits: sampler.gumbel.perturb(logits, z),
+        log_probs[..., :2, :2],
+    )
+
+
+SIZE = (5, 7)
+
+
+def test_one_weight_is_one_number_per_class():
+    gumbel = SharedGumbel(3)
+    z = torch.randn(4, 2, 3)
+    field = WeightedField(torch.ones(2, 1, *SIZE))
+    expected = gumbel.perturb(torch.zeros(3, *SIZE), z)
+    torch.testing.assert_close(
+        field.perturb(torch.zeros(3, *SIZE), z), expected
+    )
+
+
+def test_a_weight_per_pixel_makes_pixels_independent():
+    pixels = torch.eye(35).view(1, 35, *SIZE)
+    z = torch.randn(3, 1, 2 * 35)
+    field = WeightedField(pixels)
+    whole = slice(0, SIZE[0]), slice(0, SIZE[1])
+    expected = z.view(3, 1, 2, *SIZE)
+    torch.testing.assert_close(field.normal(z, whole), expected)
+
+
+def test_pixels_without_weights_have_noise_all_the_same():
+    weights = torch.randn(1, 4, *SIZE)
+    weights[..., 2, :] = 0
+    weights[..., 3, :] *= 1e-9
+    weights.requires_grad_()
+    field = WeightedField(unit_norm(weights))
+    whole = slice(0, SIZE[0]), slice(0, SIZE[1])
+    values = field.normal(torch.randn(4000, 1, 4), whole)
+    torch.testing.assert_close(
+        values.std(0), torch.ones(1, 1, *SIZE), atol=0.06, rtol=0
+    )
+    values.sum().backward()
+    assert weights.grad.isfinite().all()
+
+
+def test_values_are_sums_and_tiles_agree_with_the_whole():
+    weights = unit_norm(torch.randn(2, 4, *SIZE))
+    torch.testing.assert_close(
+        weights.square().sum(1), torch.ones(2, *SIZE), atol=1e-5, rtol=0
+    )
+    z = torch.randn(3, 2, 2 * 4)
+    whole = slice(0, SIZE[0]), slice(0, SIZE[1])
+    values = WeightedField(weights).normal(z, whole)
+    for k in range(2):
+        for y, x in ((0, 0), (4, 6), (2, 3)):
+            expected = sum(
+                weights[1, r, y, x] * z[2, 1, 4 * k + r] for r in range(4)
+            )
+            torch.testing.assert_close(values[2, 1, k, y, x], expected)
+    tile = slice(1, 4), slice(2, 7)
+    torch.testing.assert_close(
+        WeightedField(weights).normal(z, tile), values[..., 1:4, 2:7]
+    )

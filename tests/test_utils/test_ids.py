@@ -12,7 +12,7 @@ from mmcar.evaluation import (
     flip_probability_sums,
     pairwise_iou,
 )
-from mmcar.evaluation.functional.pair_counts import _count_by_products
+from mmcar.evaluation.functional.iou import _count_by_products
 from mmcar.sampling.support_points import map_distances
 from mmcar.structures import ClassFlips
 from mmcar.utils.ids import has_id

@@ -14,8 +14,7 @@ from mmseg.registry import DATASETS
 from mmcar.cli import add_console_arguments, run_tool
 from mmcar.compat.configs import read_config
 from mmcar.evaluation import bounds
-from mmcar.evaluation.metrics.classes import class_ids
-from mmcar.evaluation.metrics.fields import labels_of
+from mmcar.evaluation.metrics.base import class_ids, labels_of
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_json
 from mmcar.utils.progress import track

@@ -12,8 +12,7 @@ from ...sampling.kernels import label_dtype
 from ...structures import ClassFlips, label_distribution
 from ...utils.errors import UserError
 from ...utils.ids import has_id
-from .ged import ged_terms
-from .hm_iou import best_match_iou, hm_iou
+from .distances import best_match_iou, ged_terms, hm_iou
 from .inputs import Maps, as_tensor
 from .iou import Comparison, PairOptions
 

@@ -1,13 +1,17 @@
 """Calibration of pixelwise probabilities, as sums that can be streamed.
 
 Several labels of one image are several observations of each pixel; where the
-probability of a label is known, it is the observation's weight.
+probability of a label is known, as where classes flip by a table, it is the
+observation's weight.
 """
+
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor
 
 from ...sampling.kernels import class_argmax
+from ...structures import ClassFlips
 from ...utils.checks import at_least
 from ...utils.errors import UserError
 from ...utils.ids import has_id
@@ -228,3 +232,76 @@ def class_area_sums(
         labelled = torch.bincount(ids.flatten(), own.flatten(), len(probs))
         sums += torch.stack([expected, labelled]).cpu()
     return sums
+
+
+def flip_observations(
+    label: Tensor, flips: Iterable[Sequence]
+) -> tuple[Tensor, Tensor]:
+    """The two labels that a pixel can have, and their probabilities.
+
+    Args:
+        label: Base label, shape (H, W).
+        flips: A table, or its rows (class, twin, probability).
+
+    Returns:
+        Labels and weights, both (2, H, W): base, flipped.
+    """
+    table = ClassFlips.parse(flips)
+    flipped = torch.zeros(label.shape, dtype=torch.float64).to(label.device)
+    for c, _, p in table:
+        flipped[has_id(label, c)] = p
+    return (
+        torch.stack([label, table.flip_all(label)]),
+        torch.stack([1 - flipped, flipped]),
+    )
+
+
+@torch.no_grad()
+def flip_probability_sums(
+    probs: Tensor,
+    label: Tensor,
+    *,
+    flips: Iterable[Sequence],
+    mask: Tensor | None = None,
+    ignore_index: int = 255,
+) -> Tensor:
+    """What a model says of each twin where the label has its class.
+
+    Args:
+        probs: Class probabilities of an image (K, H, W).
+        label: Base label (H, W).
+        flips: A table of n rows, or its rows (class, twin, probability).
+        mask: Pixels to use, (H, W) bool; None is all. For a calibration
+            net on a black box: where the black box agrees with the label.
+        ignore_index: Label id that is no observation.
+
+    Returns:
+        Shape (n, 2), float64: sum of the twin's probability, number of
+        pixels. Add them over images, then call :func:`flip_offsets`.
+    """
+    check_probs(probs)
+    table = ClassFlips.parse(flips, len(probs))
+    check_maps('label', label[None], len(probs), ignore_index)
+    check_same_size(probs=probs, label=label)
+    seen = ~has_id(label, ignore_index)
+    seen = seen if mask is None else seen & mask
+    rows = []
+    for c, twin, _ in table:
+        where = has_id(label, c) & seen
+        said = (probs[twin].double() * where).sum()
+        rows.append(torch.stack([said, where.sum()]))
+    return torch.stack(rows)
+
+
+def flip_offsets(sums: Tensor, flips: Iterable[Sequence]) -> Tensor:
+    """Calibration offset ``|true - predicted probability|`` of every twin.
+
+    Args:
+        sums: Shape (n, 2) from :func:`flip_probability_sums`.
+        flips: A table of n rows, or its rows (class, twin, probability).
+
+    Returns:
+        Shape (n,); NaN for a class without pixels.
+    """
+    true = sums.new_tensor([p for _, _, p in flips])
+    return (true - sums[:, 0] / sums[:, 1]).abs()

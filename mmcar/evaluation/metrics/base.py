@@ -1,4 +1,4 @@
-"""What metrics of predicted images have in common."""
+"""What metrics of predicted images have in common: fields, classes, means."""
 
 import csv
 import io
@@ -7,14 +7,159 @@ from collections.abc import Sequence
 from typing import Any
 
 from mmengine.evaluator import BaseMetric
+from torch import Tensor
 
 from ...utils.checks import one_of
-from ...utils.errors import UserError
+from ...utils.errors import NonFiniteError, UserError
 from ...utils.files import write_file
+from ...utils.ids import has_id
 from ..functional import Comparison
 from ..functional.bounds import mean_scores
-from .classes import class_ids, class_number
-from .fields import count_unlabelled, image_name, refuse_nonfinite
+
+PREDICTED = ('seg_logits', 'sample_probs')
+
+
+def image_name(data_sample: dict) -> str:
+    """A name for messages and tables."""
+    name = data_sample.get('sample_key') or data_sample.get('img_path')
+    return str(name or 'image')
+
+
+def labels_of(data_sample: dict) -> Tensor:
+    """All labels (A, H, W) of an image; one if it has one annotator."""
+    for key in ('gt_sem_segs', 'gt_sem_seg'):
+        if key in data_sample:
+            return data_sample[key]['data']
+    raise UserError(
+        f"{image_name(data_sample)}: no 'gt_sem_segs' or 'gt_sem_seg'; the "
+        'test pipeline has to load annotations'
+    )
+
+
+def base_label_of(data_sample: dict) -> Tensor:
+    """The one label (H, W) of an image, before any class flips."""
+    labels = labels_of(data_sample)
+    if len(labels) != 1:
+        raise UserError(
+            f'{image_name(data_sample)}: class flips need one base label, got '
+            f'labels {tuple(labels.shape)}'
+        )
+    return labels[0]
+
+
+def samples_of(data_sample: dict, number: int | None = None) -> Tensor:
+    """The sampled label maps (S, H, W) of an image.
+
+    Args:
+        data_sample: The image.
+        number: How many of them, the first; None is all.
+    """
+    if 'pred_samples' not in data_sample:
+        raise UserError(
+            f"{image_name(data_sample)}: no 'pred_samples'; this metric needs "
+            'a model that samples, such as CARSegmentor'
+        )
+    samples = data_sample['pred_samples']['data']
+    if number is not None and number > len(samples):
+        raise UserError(
+            f'num_samples={number} but the model drew {len(samples)} per '
+            'image; raise num_samples in the test_cfg of the model'
+        )
+    return samples[:number]
+
+
+def weights_of(data_sample: dict, number: int) -> Tensor | None:
+    """What each of the first samples counts (number,); None is alike.
+
+    Support points stand for different shares of all draws.
+    """
+    weights = data_sample.get('sample_weights')
+    return None if weights is None else weights[:number]
+
+
+def count_unlabelled(data_sample: dict, ignore_index: int) -> int:
+    """How many labels of an image have no labelled pixel."""
+    ignored = has_id(labels_of(data_sample), ignore_index)
+    return int(ignored.flatten(1).all(1).sum())
+
+
+def refuse_nonfinite(data_sample: dict) -> None:
+    """Refuse a prediction that is NaN or infinite.
+
+    Its label maps look like any other: ``argmax`` takes the first NaN.
+    """
+    for key in PREDICTED:
+        values = data_sample[key]['data'] if key in data_sample else None
+        # A finite sum, the cheapest look at all values, has finite terms.
+        if values is None or values.sum().isfinite():
+            continue
+        # The logarithm of 0 is -inf; a pixel may have it for some classes.
+        if not values.amax(0).isfinite().all():
+            raise NonFiniteError(
+                f"{image_name(data_sample)}: '{key}' holds NaN or infinite "
+                'values, which have no class to score. Look at the image for '
+                'such values, and at the training log for losses that are '
+                'not finite.'
+            )
+
+
+def class_number(given: int | None, names: Sequence[str] | None) -> int:
+    """The number of classes, which config and data set must agree on."""
+    number = len(names or ()) or given
+    if number is None or given not in (None, number):
+        raise UserError(
+            f'num_classes={given} of the metric, and '
+            f'{len(names or ())} classes of the data set: expected one '
+            'number; leave it out to ask the data set'
+        )
+    return number
+
+
+def class_ids(
+    classes: Sequence[int | str] | None,
+    names: Sequence[str] | None,
+    num_classes: int,
+) -> tuple[int, ...] | None:
+    """Ids of the classes that a config asks for.
+
+    Ids say nothing about what they leave out: ``(1,)`` is the foreground of
+    two classes, and one of many in a config that inherits it. So where the
+    data set is known, a part of more than two classes has to be named.
+
+    Args:
+        classes: Ids or names; None stays None.
+        names: The data set's classes; None if unknown.
+        num_classes: Their number K.
+
+    Raises:
+        UserError: A class that is not there, or ids that leave out more than
+            class 0 of three classes or more.
+    """
+    if classes is None:
+        return None
+    ids = [_class_id(c, names) if isinstance(c, str) else c for c in classes]
+    Comparison(num_classes, ids)  # refuses ids that are not there
+    named = all(isinstance(c, str) for c in classes)
+    left_out = sorted(set(range(1, num_classes)) - set(ids))
+    if names and num_classes > 2 and left_out and not named:
+        raise UserError(
+            f'classes={tuple(classes)}: leaves out '
+            f'{", ".join(names[i] for i in left_out)} of the '
+            f"{num_classes} classes of the data set. Delete 'classes' to "
+            'score all; to score these alone, name them: '
+            f'classes={[names[i] for i in ids]}'
+        )
+    return tuple(ids)
+
+
+def _class_id(name: str, names: Sequence[str] | None) -> int:
+    if name not in (names or ()):
+        known = ', '.join(names) if names else 'unknown; use ids'
+        raise UserError(
+            f'classes: no class is called {name!r}; the classes of the data '
+            f'set are {known}'
+        )
+    return list(names or ()).index(name)
 
 
 class ImageMetric(BaseMetric):

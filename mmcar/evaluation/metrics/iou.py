@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ...structures import check_predicted
 from ...utils.errors import UserError
-from .fields import image_name, labels_of, refuse_nonfinite
+from .base import image_name, labels_of, refuse_nonfinite
 
 
 @METRICS.register_module()

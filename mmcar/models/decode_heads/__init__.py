@@ -1,5 +1,3 @@
 """The head of CAR."""
 
 from .car_head import CARHead
-
-__all__ = ['CARHead']

@@ -11,7 +11,7 @@ from ...compat.configs import read_config
 from ...utils.checks import at_least
 from ...utils.errors import UserError
 from ..segmentors.stochastic_segmentor import StochasticSegmentor
-from ..segmentors.train_batch import TrainBatch
+from ..segmentors.training import TrainBatch
 from ..weights import load_checkpoint
 from .mixture import MixtureSegmentor, Part
 from .wrapping import build_inner, settings_of

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from ...utils.checks import at_least, positive
 from ..parts import build_part
-from ..segmentors.train_batch import TrainBatch
+from ..segmentors.training import TrainBatch
 from .ssn import StochasticSegmentationNetwork
 from .wrapping import WrappedSegmentor
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from ...utils.checks import at_least
 from ..losses.pixel_losses import label_cross_entropy
 from ..losses.sample_losses import gaussian_kl
-from ..segmentors.train_batch import TrainBatch
+from ..segmentors.training import TrainBatch
 from .base import PeerSegmentor
 
 Gaussian = tuple[Tensor, Tensor]

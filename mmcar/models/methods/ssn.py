@@ -9,7 +9,7 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ...utils.checks import at_least
-from ..segmentors.train_batch import TrainBatch
+from ..segmentors.training import TrainBatch
 from .base import PeerSegmentor
 
 

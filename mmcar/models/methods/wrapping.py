@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ...utils.errors import UserError
 from ..segmentors.stochastic_segmentor import StochasticSegmentor
-from ..segmentors.train_batch import TrainBatch
+from ..segmentors.training import TrainBatch
 
 
 def build_inner(

@@ -2,6 +2,4 @@
 
 from .car_segmentor import CARSegmentor
 from .stochastic_segmentor import StochasticSegmentor
-from .train_batch import TrainBatch
-
-__all__ = ['CARSegmentor', 'StochasticSegmentor', 'TrainBatch']
+from .training import TrainBatch

@@ -17,7 +17,7 @@ from ..losses.pixel_losses import PixelLosses
 from ..parts import build_part
 from .settings import complete
 from .stochastic_segmentor import StochasticSegmentor
-from .train_batch import TrainBatch
+from .training import TrainBatch
 
 TRAIN_CFG = dict(
     num_samples=20,

@@ -26,11 +26,17 @@ from ..data_preprocessor import (
     StochasticDataPreProcessor,
     with_stochastic_preprocessor,
 )
-from .finite import POLICIES, check_finite, look_at
 from .sample_maps import SampleMaps
 from .settings import complete_test_cfg
-from .train_batch import TrainBatch
-from .updating import frozen, leave_out, norm_statistics
+from .training import (
+    POLICIES,
+    TrainBatch,
+    check_finite,
+    frozen,
+    leave_out,
+    look_at,
+    norm_statistics,
+)
 
 SMALLEST = torch.finfo(torch.float32).tiny
 """Probabilities below have no finite logarithm once they are rounded."""

@@ -13,7 +13,7 @@ from mmengine.config import Config
 from mmseg.registry import DATASETS
 
 from mmcar.evaluation import bounds
-from mmcar.evaluation.metrics.fields import labels_of
+from mmcar.evaluation.metrics.base import labels_of
 from mmcar.models.weights import load_weights
 from mmcar.utils.errors import NonFiniteError
 from mmcar.utils.files import write_json

@@ -25,7 +25,7 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from mmcar.engine.schedule import Schedule
-from mmcar.models.segmentors.updating import frozen
+from mmcar.models.segmentors.training import frozen
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIGS = ROOT / 'configs' / 'car'

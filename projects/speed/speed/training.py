@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from mmcar.models import ConvCalibration, DCGANDiscriminator, RefinementUNet
 from mmcar.models.generators import base
 from mmcar.models.losses import pixel_divergence
-from mmcar.sampling.kernels import memory_format
+from mmcar.sampling.kernels import convolutions
 
 from .sampling import inputs
 from .timing import compare
@@ -39,7 +39,7 @@ def channels_first(step: Callable[[], None]) -> Callable[[], None]:
     """The same step in the usual order of memory."""
 
     def call() -> None:
-        with mock.patch.object(memory_format, 'CHANNELS_LAST', ()):
+        with mock.patch.object(convolutions, 'CHANNELS_LAST', ()):
             step()
 
     return call
@@ -72,7 +72,7 @@ def generator_step(
     judge = DCGANDiscriminator(2, base_channels=16).requires_grad_(False)
     if last:
         for net in (network, judge):
-            memory_format.lay_out_weights(net)
+            convolutions.lay_out_weights(net)
     if compiled:
         compile_all(network, judge)
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-5)
@@ -121,7 +121,7 @@ def calibration_step(
     torch.manual_seed(0)
     net = ConvCalibration(num_classes=24)
     if last:
-        memory_format.lay_out_weights(net)
+        convolutions.lay_out_weights(net)
     if compiled:
         compile_all(net)
     optimizer = torch.optim.Adam(net.parameters(), lr=1e-5)

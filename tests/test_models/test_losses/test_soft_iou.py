@@ -7,7 +7,7 @@ import pytest
 import torch
 from mmseg.registry import MODELS
 
-from mmcar.evaluation.functional.hm_iou import hm_iou
+from mmcar.evaluation.functional.distances import hm_iou
 from mmcar.models.losses import SampleBatch
 from mmcar.models.losses.soft_iou import (
     EnergyLoss,

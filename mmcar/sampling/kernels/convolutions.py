@@ -1,14 +1,17 @@
-"""The decoder of a U-Net generator at test time, with fewer operations.
+"""Convolutions: the order of numbers in memory, and a decoder that is folded.
 
-Gains 1.4 to 1.6 times at 128x128 and 1.7 to 2.3 times at 256x512 over the
-plain decoder in the chunks that suit it best, by processor; one that resizes
-gains nothing and is not folded.
+On CPUs channels last is the fastest order: it gains 1.46 times in a step of
+the recipe's G at 64x64, 1.04 to 1.06 times in steps of the paper's networks.
+Other devices keep what the user chose: nothing was measured there.
 
-Between the noise of one block and that of the next everything is linear:
-transposed convolution, convolution, sum with the skip connection, batch norm
-with fixed statistics. It folds into one transposed convolution per sample and
-one map per image, and the noise's scale and shift into its weights. One map
-at a time stays in the cache.
+The decoder of a U-Net generator at test time, with fewer operations, gains
+1.4 to 1.6 times at 128x128 and 1.7 to 2.3 times at 256x512 over the plain
+decoder in the chunks that suit it best, by processor; one that resizes gains
+nothing and is not folded. Between the noise of one block and that of the next
+everything is linear: transposed convolution, convolution, sum with the skip
+connection, batch norm with fixed statistics. It folds into one transposed
+convolution per sample and one map per image, and the noise's scale and shift
+into its weights. One map at a time stays in the cache.
 """
 
 import itertools
@@ -20,7 +23,35 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_weights
 
-from .memory_format import fast_layout
+CHANNELS_LAST = ('cpu',)
+"""Types of devices where channels last is faster, by measurement."""
+
+
+def fast_layout(maps: Tensor) -> Tensor:
+    """Maps (N, C, H, W) in the order that is fastest on their device."""
+    if maps.device.type not in CHANNELS_LAST:
+        return maps
+    return maps.contiguous(memory_format=torch.channels_last)
+
+
+@torch.no_grad()
+def lay_out_weights(network: nn.Module) -> None:
+    """Bring a network's convolutions into that order; values do not change.
+
+    Every step of training asks for it; the first finds something to do.
+    """
+    for weight in network.parameters():
+        if weight.dim() != 4 or weight.device.type not in CHANNELS_LAST:
+            continue
+        # Strides decide, also of 1x1 kernels, whose numbers stay in place:
+        # DDP wants those of the gradients.
+        _, inputs, height, width = weight.shape
+        strides = (inputs * height * width, 1, width * inputs, inputs)
+        if weight.stride() != strides:
+            last = torch.empty_like(weight, memory_format=torch.channels_last)
+            # The data only: optimisers hold the parameter itself.
+            weight.data = last.copy_(weight)
+
 
 # Features below this number are decoded faster in batches of samples.
 MIN_FEATURES = 2**18

@@ -1,4 +1,4 @@
-"""How often a sample floods the picture."""
+"""Metrics of samples and labels: GED, HM-IoU, and the rate of floods."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -9,11 +9,89 @@ from mmengine.logging import print_log
 from mmseg.registry import DATASETS, METRICS
 from torch import Tensor
 
-from ...structures import ClassFlips
-from ...structures.floods import floods, max_class_area
+from ...structures import ClassFlips, class_flips_of
+from ...structures.labels import floods, max_class_area
 from ...utils.errors import UserError
-from .base import SampleMetric
-from .fields import labels_of, samples_of, weights_of
+from ..functional import EnergyTerms, ged_terms
+from ..functional.distances import best_match_from_iou, matched_iou_from_iou
+from ..functional.iou import cross_class_ious
+from .base import (
+    SampleMetric,
+    base_label_of,
+    image_name,
+    labels_of,
+    samples_of,
+    weights_of,
+)
+
+
+@METRICS.register_module()
+class GEDMetric(SampleMetric):
+    """Generalized energy distance, ``GED_n``, smaller is better.
+
+    Also ``diversity_n``, its term E d(s, s'). Where labels flip by a table
+    (``class_flips`` in the image's metainfo), the distance is to all modes of
+    the label, on the switchable classes. Takes the arguments of
+    :class:`SampleMetric`.
+    """
+
+    title = 'GED'
+
+    def terms(self, data_sample: dict, number: int) -> EnergyTerms:
+        """Terms of the distance for the first samples of an image."""
+        flips = class_flips_of(data_sample)
+        return ged_terms(
+            samples_of(data_sample, number),
+            base_label_of(data_sample)[None]
+            if flips
+            else labels_of(data_sample),
+            sample_weights=weights_of(data_sample, number),
+            flips=flips,
+            **vars(self.how),
+        )
+
+    def score(self, data_sample: dict) -> dict[str, float]:
+        """Scores of one image for every sample count."""
+        scores = {}
+        for n in self.num_samples:
+            terms = self.terms(data_sample, n)
+            scores[f'GED_{n}'] = terms.ged.item()
+            scores[f'diversity_{n}'] = terms.samples.item()
+        return scores
+
+
+@METRICS.register_module()
+class HMIoUMetric(SampleMetric):
+    """Hungarian-matched IoU, ``HM-IoU_n``, larger is better.
+
+    Also ``D_max_n``: the IoU of every label with its nearest sample, averaged
+    over labels. Takes the arguments of :class:`SampleMetric`.
+    """
+
+    title = 'HM-IoU'
+
+    def score(self, data_sample: dict) -> dict[str, float]:
+        """Scores of one image for every sample count."""
+        if class_flips_of(data_sample):
+            raise UserError(
+                f'{image_name(data_sample)}: HM-IoU matches samples to labels '
+                'that are given, but here labels flip by a table; use '
+                'GEDMetric'
+            )
+        every = cross_class_ious(
+            samples_of(data_sample, max(self.num_samples)),
+            labels_of(data_sample),
+            self.how,
+        ).labelled_mean(self.how.rule)
+        scores = {}
+        for n in self.num_samples:
+            iou = every[:n]
+            best = best_match_from_iou(iou).nanmean()
+            matched = matched_iou_from_iou(iou, weights_of(data_sample, n))
+            scores[f'HM-IoU_{n}'] = matched.item()
+            scores[f'D_max_{n}'] = best.item()
+        return scores
+
 
 SHOWN = 1e6  # parts of an image in which largest shares are printed
 

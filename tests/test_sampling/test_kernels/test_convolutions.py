@@ -1,11 +1,52 @@
-"""The folded decoder computes what the plain one does."""
+"""Channels last, and the folded decoder: the numbers of the plain ones."""
 
 import pytest
 import torch
 from torch import nn
 
 from mmcar.models import LatentUNet, RefinementUNet
-from mmcar.sampling.kernels import folded_decoder
+from mmcar.sampling.kernels import convolutions
+from mmcar.sampling.kernels.convolutions import fast_layout, lay_out_weights
+from tests.toys import toy_batch, toy_model, toy_optims
+
+
+def test_values_do_not_change():
+    maps = torch.randn(2, 3, 4, 5)
+    fast = fast_layout(maps)
+    assert fast.is_contiguous(memory_format=torch.channels_last)
+    assert torch.equal(fast, maps)
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Linear(2, 2))
+    before = {k: v.clone() for k, v in net.state_dict().items()}
+    held = list(net.parameters())
+    lay_out_weights(net)
+    assert all(a is b for a, b in zip(held, net.parameters(), strict=True))
+    assert net[0].weight.is_contiguous(memory_format=torch.channels_last)
+    for key, value in net.state_dict().items():
+        assert torch.equal(value, before[key])
+
+
+def test_other_devices_keep_their_order():
+    maps = torch.empty(2, 3, 4, 5, device='meta')
+    assert fast_layout(maps) is maps
+
+
+@pytest.mark.parametrize('name', ['calibration', 'generator', 'discriminator'])
+def test_networks_train_with_channels_last(name):
+    model = toy_model()
+    seen = []
+    network = model.networks()[name]
+    for module in network.modules():
+        if isinstance(module, nn.Conv2d) and module.kernel_size != (1, 1):
+            module.register_forward_pre_hook(
+                lambda module, args: seen.append((module, args[0]))
+            )
+    model.train_step(toy_batch(), {name: toy_optims(model)[name]})
+    assert seen
+    for module, x in seen:
+        last = torch.channels_last
+        assert module.weight.is_contiguous(memory_format=last), module
+        if len(x) > 1:  # a bias goes through a convolution by itself
+            assert x.is_contiguous(memory_format=last) or x.shape[1] == 1
 
 
 def _generator(cls=RefinementUNet, **kwargs):
@@ -36,7 +77,7 @@ def _both(generator, inputs, monkeypatch):
     image, log_probs, z = inputs
     results = []
     for smallest in (0, 1e9):
-        monkeypatch.setattr(folded_decoder, 'MIN_FEATURES', smallest)
+        monkeypatch.setattr(convolutions, 'MIN_FEATURES', smallest)
         features = generator.encode(image, log_probs)
         assert (features.folded is None) == (smallest > 0)
         results.append(generator.decode(features, z))
@@ -70,7 +111,7 @@ def test_folded_is_plain(cls, norm_cfg, film, size, monkeypatch):
     ids=['training', 'odd size', 'resize', 'group norm'],
 )
 def test_what_does_not_fold(change, size, kwargs, monkeypatch):
-    monkeypatch.setattr(folded_decoder, 'MIN_FEATURES', 0)
+    monkeypatch.setattr(convolutions, 'MIN_FEATURES', 0)
     generator = _generator(**kwargs)
     change(generator)
     image, log_probs, _ = _inputs(generator, size)
@@ -79,7 +120,7 @@ def test_what_does_not_fold(change, size, kwargs, monkeypatch):
 
 
 def test_folded_features_pass_gradients_to_the_weights(monkeypatch):
-    monkeypatch.setattr(folded_decoder, 'MIN_FEATURES', 0)
+    monkeypatch.setattr(convolutions, 'MIN_FEATURES', 0)
     generator = _generator()
     image, log_probs, z = _inputs(generator)
     with torch.no_grad():
