@@ -9,7 +9,7 @@ from mmseg.registry import MODELS
 from torch import Tensor
 
 from ...sampling.margins import NOISE_SIZE, Margins
-from .wrapping import WrappedSegmentor
+from .base import WrappedSegmentor
 
 
 @MODELS.register_module()

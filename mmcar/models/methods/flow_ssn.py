@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from ...utils.checks import at_least, positive
 from ..parts import build_part
 from ..segmentors.training import TrainBatch
+from .base import WrappedSegmentor
 from .ssn import StochasticSegmentationNetwork
-from .wrapping import WrappedSegmentor
 
 LARGEST = 8.0
 """Of centred log-probabilities: what is certain needs no more."""

@@ -3,13 +3,23 @@
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from mmseg.registry import MODELS
+from torch import Tensor, nn
 
+from ...compat.configs import read_config
+from ...utils.checks import at_least, one_of
+from ...utils.errors import UserError
 from ...utils.precision import log_mean
 from ..segmentors.stochastic_segmentor import StochasticSegmentor
+from ..segmentors.training import TrainBatch
+from ..views import SYMMETRIES, views_of
+from ..weights import load_checkpoint
+from .base import WrappedSegmentor, build_inner, settings_of
 
 
 class Part(NamedTuple):
@@ -86,3 +96,154 @@ def choose(z: Tensor, number: int) -> Tensor:
     """One of so many, equally likely, for each standard normal number."""
     uniform = torch.special.ndtr(z.double())
     return (uniform * number).long().clamp_(max=number - 1)
+
+
+@dataclass
+class EnsembleBatch(TrainBatch):
+    """A batch, and the form in which each member has it."""
+
+    own: dict[int, TrainBatch] = field(default_factory=dict)
+
+
+@MODELS.register_module()
+class DeepEnsemble(MixtureSegmentor):
+    """Models of one config; a sample is a member and its draw.
+
+    Members that are trained together start from different weights. Their
+    networks carry the number of the member, as ``calibration_0``: a phase
+    for each trains them one after the other, on different batches.
+
+    Args:
+        member: Config of a member, any model that samples, or the path of a
+            config file.
+        checkpoints: Weights of the members, which are then not trained.
+        num_members: Number of members, where there are no checkpoints.
+        data_preprocessor: That of the members by default, as they were
+            trained; another one is refused.
+        test_cfg: That of the members by default, which get the same.
+        kwargs: Further arguments of :class:`StochasticSegmentor`.
+    """
+
+    batch_class = EnsembleBatch
+
+    def __init__(
+        self,
+        member: dict | str,
+        checkpoints: Sequence[str] = (),
+        num_members: int | None = None,
+        data_preprocessor: dict | None = None,
+        test_cfg: dict | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if isinstance(member, str):
+            member = read_config(member, key='member').model
+        number = num_members or len(checkpoints)
+        at_least(1, num_members=number)
+        if checkpoints and len(checkpoints) != number:
+            raise UserError(
+                f'num_members={number}, but there are {len(checkpoints)} '
+                'checkpoints: leave num_members out.'
+            )
+        members = [
+            build_inner(member, data_preprocessor, test_cfg)
+            for _ in range(number)
+        ]
+        super().__init__(**settings_of(members[0]), **kwargs)
+        self.data_preprocessor = members[0].data_preprocessor
+        self.members = nn.ModuleList(members)
+        for model, path in zip(members, checkpoints, strict=False):
+            load_checkpoint(
+                model,
+                path,
+                source=f'checkpoints: {path!r}',
+                advice='Make `member` the config that it was trained with.',
+            )
+            model.requires_grad_(False)
+
+    @property
+    def typical(self) -> StochasticSegmentor:
+        """The first member."""
+        return self.members[0]
+
+    def encode(
+        self, inputs: Tensor, data_samples: Sequence | None = None
+    ) -> list[Part]:
+        """States of all members."""
+        return [
+            Part(member, member.encode(inputs, data_samples))
+            for member in self.members
+        ]
+
+    def networks(self) -> dict[str, nn.Module]:
+        """The networks of all members, with the member's number."""
+        return {
+            f'{name}_{i}': network
+            for i, member in enumerate(self.members)
+            for name, network in member.networks().items()
+        }
+
+    def losses(self, name: str, batch: EnsembleBatch) -> dict[str, Tensor]:
+        """What a member's network learns from."""
+        own, _, number = name.rpartition('_')
+        index = int(number)
+        member = self.members[index]
+        if index not in batch.own:
+            batch.own[index] = member.train_batch(
+                batch.image, batch.data_samples, (*batch.seed, index)
+            )
+        losses = member.losses(own, batch.own[index])
+        return {f'{key}_{index}': value for key, value in losses.items()}
+
+
+@MODELS.register_module()
+class TTASegmentor(MixtureSegmentor, WrappedSegmentor):
+    """A sample is a view of the image and the model's draw from it.
+
+    Views are flips and quarter turns, which are undone exactly, and scales.
+    The model trains as it would alone.
+
+    Args:
+        model: Config of the model, any that samples.
+        symmetries: ``'none'``, ``'horizontal'`` for images and their mirror
+            images, ``'flips'`` for both flips, ``'square'`` for quarter turns
+            as well (where images are not square: both flips).
+        scales: Factors of the image's size, each with every symmetry.
+        kwargs: Further arguments of :class:`WrappedSegmentor`.
+    """
+
+    def __init__(
+        self,
+        model: dict,
+        symmetries: str = 'horizontal',
+        scales: Sequence[float] = (1.0,),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(model, **kwargs)
+        one_of(SYMMETRIES, symmetries=symmetries)
+        if not scales or min(scales) <= 0:
+            raise UserError(f'scales={scales!r}: expected factors > 0')
+        self.symmetries, self.scales = symmetries, scales
+
+    @property
+    def typical(self) -> StochasticSegmentor:
+        """The model."""
+        return self.model
+
+    def encode(
+        self, inputs: Tensor, data_samples: Sequence | None = None
+    ) -> list[Part]:
+        """States of all views."""
+        size = (inputs.shape[-2], inputs.shape[-1])
+        parts = []
+        for view in views_of(self.symmetries, size, self.scales):
+            seen = view.look(inputs)
+            noise = self.model.noise_shape((seen.shape[-2], seen.shape[-1]))
+            if noise != self.model.noise_shape(size):
+                raise UserError(
+                    f'scales: the noise of {type(self.model).__name__} '
+                    'depends on the size of the image; leave scales out.'
+                )
+            # Without data samples: they know the image as it lies on disk.
+            back = partial(view.back, size=size)
+            parts.append(Part(self.model, self.model.encode(seen), back))
+        return parts

@@ -26,10 +26,12 @@ class LatentState(NamedTuple):
     Attributes:
         features: Features (B, C, H, W).
         prior: The prior of the latent code.
+        seen: What gave it (B, channels, H, W).
     """
 
     features: Tensor
     prior: Gaussian
+    seen: Tensor
 
 
 class LatentEncoder(BaseModule):
@@ -57,9 +59,8 @@ class LatentEncoder(BaseModule):
             if layers:
                 layers.append(nn.AvgPool2d(2, ceil_mode=True))
             for start in [before] + [width] * (convs - 1):
-                layers.append(
-                    ConvModule(start, width, 3, padding=1, norm_cfg=norm_cfg)
-                )
+                cfg = dict(padding=1, norm_cfg=norm_cfg)
+                layers.append(ConvModule(start, width, 3, **cfg))
         self.levels = nn.Sequential(*layers)
         self.last = nn.Linear(channels[-1], 2 * latent_size)
 
@@ -154,42 +155,17 @@ class ProbabilisticUNet(PeerSegmentor):
         seen = in_channels
         if self.black_box is not None:
             seen += self.black_box.num_classes
-        for name, inputs in dict(
-            prior=seen, posterior=seen + num_classes
-        ).items():
-            self.net[name] = LatentEncoder(
-                inputs,
-                latent_size,
-                encoder_channels,
-                encoder_convs,
-                encoder_norm_cfg,
-            )
-        self.net['head'] = LatentHead(
-            self.net['features'].num_classes,
-            latent_size,
-            num_classes,
-            head_convs,
-        )
+        cfg = latent_size, encoder_channels, encoder_convs, encoder_norm_cfg
+        self.net['prior'] = LatentEncoder(seen, *cfg)
+        self.net['posterior'] = LatentEncoder(seen + num_classes, *cfg)
+        features = self.net['features'].num_classes
+        sizes = features, latent_size, num_classes, head_convs
+        self.net['head'] = LatentHead(*sizes)
 
-    def encode(
-        self, inputs: Tensor, data_samples: Sequence | None = None
-    ) -> LatentState:
+    def state(self, features: Tensor, seen: Tensor) -> LatentState:
         """Features of every pixel and the prior of the whole image."""
-        prior = self.prior(inputs, data_samples)
-        return self._state(inputs, prior, in_windows=True)
-
-    def _state(
-        self, inputs: Tensor, prior: Tensor | None, in_windows: bool = False
-    ) -> LatentState:
-        features = self.features(inputs, prior, in_windows)
-        return LatentState(
-            self.net['head'].of_features(features),
-            self.net['prior'](_beside(inputs, prior)),
-        )
-
-    def log_probs(self, state: LatentState) -> Tensor:
-        """Log of the mean probabilities (B, K, H, W) of fixed draws."""
-        return self.mean_of_draws(state, state.features)
+        features = self.net['head'].of_features(features)
+        return LatentState(features, self.net['prior'](seen), seen)
 
     def noise_shape(self, size: tuple[int, int]) -> tuple[int, ...]:
         """One code per sample, (d,)."""
@@ -206,10 +182,9 @@ class ProbabilisticUNet(PeerSegmentor):
         Returns:
             Both per pixel; ``kl`` is logged per image.
         """
-        prior = self.prior(batch.image, batch.data_samples)
-        state = self._state(batch.image, prior)
-        seen = _beside(batch.image, prior)
-        posterior = self.net['posterior'](_beside(seen, batch.real))
+        state = self.encode(batch.image, batch.data_samples)
+        with_label = torch.cat((state.seen, batch.real), dim=1)
+        posterior = self.net['posterior'](with_label)
         z = self.draw_noise(batch.image, batch.data_samples, 1, batch.seed)
         logits = self.net['head'](state.features, _codes(posterior, z))[0]
         entropy = label_cross_entropy(
@@ -229,7 +204,3 @@ def _codes(gaussian: Gaussian, z: Tensor) -> Tensor:
     """Codes (s, B, d) of a Gaussian for standard normal noise (s, B, d)."""
     mean, logvar = gaussian
     return mean + (0.5 * logvar).exp() * z
-
-
-def _beside(image: Tensor, maps: Tensor | None) -> Tensor:
-    return image if maps is None else torch.cat((image, maps), dim=1)

@@ -1,7 +1,6 @@
 """Stochastic Segmentation Networks (Monteiro et al., NeurIPS 2020)."""
 
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -110,27 +109,14 @@ class StochasticSegmentationNetwork(PeerSegmentor):
                 nn.init.normal_(self.net[name].weight, std=0.01)
                 nn.init.constant_(self.net[name].bias, bias)
 
-    def encode(
-        self, inputs: Tensor, data_samples: Sequence | None = None
-    ) -> LowRankGaussian:
+    def state(self, features: Tensor, seen: Tensor) -> LowRankGaussian:
         """The Gaussian over the logits."""
-        prior = self.prior(inputs, data_samples)
-        return self._gaussian(self.features(inputs, prior, in_windows=True))
-
-    def _gaussian(self, features: Tensor) -> LowRankGaussian:
-        factor = self.net['factor'](features)
         scale = None
         if self.diagonal:
             scale = (0.5 * self.net['log_diagonal'](features)).exp()
-        return LowRankGaussian(
-            self.net['mean'](features),
-            factor.unflatten(1, (self.rank, self.num_classes)),
-            scale,
-        )
-
-    def log_probs(self, state: LowRankGaussian) -> Tensor:
-        """Log of the mean probabilities (B, K, H, W) of fixed draws."""
-        return self.mean_of_draws(state, state.mean)
+        factor = self.net['factor'](features)
+        factor = factor.unflatten(1, (self.rank, self.num_classes))
+        return LowRankGaussian(self.net['mean'](features), factor, scale)
 
     def noise_shape(self, size: tuple[int, int]) -> tuple[int, ...]:
         """Numbers of the factor, then of the diagonal."""
@@ -143,14 +129,12 @@ class StochasticSegmentationNetwork(PeerSegmentor):
 
     def losses(self, name: str, batch: TrainBatch) -> dict[str, Tensor]:
         """Negative log-likelihood per known pixel."""
-        prior = self.prior(batch.image, batch.data_samples)
-        gaussian = self._gaussian(self.features(batch.image, prior))
+        gaussian = self.encode(batch.image, batch.data_samples)
         z = self.draw_noise(
             batch.image, batch.data_samples, self.train_samples, batch.seed
         )
-        labels = batch.label[:, None]
-        if self.every_annotator:
-            labels = batch.labels()
+        every = self.every_annotator
+        labels = batch.labels() if every else batch.label[:, None]
         likelihood = monte_carlo_likelihood(
             gaussian.logits(z), labels, self.ignore_index
         )
