@@ -1,39 +1,52 @@
 """A report on a tested model: figures, and a page to explore images."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import heapq
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
+from matplotlib.figure import Figure
 from mmengine.config import Config
+from mmengine.dataset import pseudo_collate
 from mmengine.device import get_device
+from mmengine.registry import init_default_scope
+from mmseg.registry import DATASETS
+from torch.utils.data import DataLoader, Dataset
 
 from ..compat.configs import read_config
 from ..engine.black_box_cache import prepare_caches
 from ..evaluation.dataset_scores import DatasetScores
-from ..evaluation.metrics.base import write_csv
+from ..evaluation.metrics.base import labels_of, write_csv
+from ..inference.image_inputs import LoadedImage
+from ..inference.inferencer import Unreadable
 from ..inference.model_loading import load_model
-from ..inference.results import claim_out_dir
-from ..report import (
-    SampleRow,
-    draw_sample_grid,
-    find_logs,
-    read_curves,
-)
-from ..report.page import Page, draw_paper_figures, render_page
+from ..inference.results import InferenceResult, claim_out_dir
+from ..report import SampleRow, draw_sample_grid, find_logs, read_curves
+from ..report.figures import spread
+from ..report.hooks import prediction_row
+from ..report.page import Page, draw_paper_figures, pack_image, render_page
 from ..report.page.page import file_size, plain
 from ..report.pictures import write_figure
+from ..structures import sample_key
 from ..structures.colours import overlay_palette
 from ..utils.checks import at_least
 from ..utils.errors import UserError
 from ..utils.files import write_file, write_json
 from ..utils.progress import track
-from .report_images import Selection, build_loader, collect
 
 FIGURE_DPI = 200
 DEPENDENT = (
     'not independent (Sobol noise or support points): scores do not compare '
     'with those of independent samples'
 )
+NOT_READ = (UserError, OSError, ValueError)
+"""What loaders raise for a file that is no image or label."""
+GRID_ROWS = 6
 
 
 class ReportFiles(NamedTuple):
@@ -75,7 +88,6 @@ def build_report(
     max_side: int = 512,
     bounds: bool = True,
     figures: bool = False,
-    title: str | None = None,
     work_dir: str | Path | None = None,
     device: str | None = None,
     cfg_options: Mapping | None = None,
@@ -100,7 +112,6 @@ def build_report(
             shown smaller, and scored at their own size.
         bounds: Also score samplers that know the labels.
         figures: Also write figures for papers, as PNG and PDF.
-        title: Heading of the page; the config's name by default.
         work_dir: Folder with the training log; the checkpoint's by default.
         device: Where the model runs; the best there is by default.
         cfg_options: Keys of the config to override.
@@ -131,43 +142,37 @@ def build_report(
             f'The model predicts {model.num_classes} classes, but the data '
             f'set has {len(classes)}: {", ".join(classes)}.'
         )
+    dataset, draws = cfg.test_dataloader.dataset, model.test_cfg
     metrics = cfg.get('test_evaluator') or []
     scores = DatasetScores(
         metainfo,
-        model.test_cfg['num_samples'],
+        draws['num_samples'],
         [metrics] if isinstance(metrics, Mapping) else metrics,
         bounds,
-        model.test_cfg['seed'],
+        draws['seed'],
     )
-    folder = work_dir or (checkpoint and Path(str(checkpoint)).parent)
+    # A page may be sent to others: its folder's name says enough.
+    folder = Path(dataset.get('data_root') or dataset.type).resolve()
+    facts = {
+        'data set': folder.name,
+        'checkpoint': Path(checkpoint).name if checkpoint else 'none needed',
+        'samples per image': str(draws['num_samples']),
+        'draws': 'independent' if model.draws_independently else DEPENDENT,
+        'seed': str(draws['seed']),
+    }
+    logs = work_dir or (checkpoint and Path(str(checkpoint)).parent)
     images = track(loader, 'images') if progress else loader
     selection = Selection(len(loader), max_images)
     page = Page(
-        title=title or Path(cfg.filename or cfg.model.type).stem,
-        facts=_facts(cfg, checkpoint, model),
+        title=Path(cfg.filename or cfg.model.type).stem,
+        facts=facts,
         num_samples=scores.num_samples,
         classes=classes,
         palette=overlay_palette(len(classes), metainfo.get('palette')),
-        curves=read_curves(*find_logs(folder)) if folder else {},
+        curves=read_curves(*find_logs(logs)) if logs else {},
     )
     grid = collect(page, model, images, metainfo, scores, selection, max_side)
     return write_report(page, out, grid if figures else None)
-
-
-def _facts(
-    cfg: Config, checkpoint: str | Path | None, model: Any
-) -> dict[str, str]:
-    """What was tested, in short."""
-    dataset = cfg.test_dataloader.dataset
-    # A page may be sent to others: its folder's name says enough.
-    folder = Path(dataset.get('data_root') or dataset.type).resolve()
-    return {
-        'data set': folder.name,
-        'checkpoint': Path(checkpoint).name if checkpoint else 'none needed',
-        'samples per image': str(model.test_cfg['num_samples']),
-        'draws': 'independent' if model.draws_independently else DEPENDENT,
-        'seed': str(model.test_cfg['seed']),
-    }
 
 
 def write_report(
@@ -181,14 +186,23 @@ def write_report(
         grid: Images for a figure of samples; None draws no figures.
     """
     rows = [{k: v for k, v in row.items() if k != 'bins'} for row in page.rows]
+    figures: dict[Path, Figure] = {}
+    if grid is not None:
+        folder = out.with_name(f'{out.stem}_figures')
+        drawn = draw_paper_figures(page)
+        drawn['samples'] = draw_sample_grid(grid, palette=page.palette)
+        for name, suffix in product(drawn, ('.png', '.pdf')):
+            figures[folder / f'{name}{suffix}'] = drawn[name]
     files = ReportFiles(
         html=out,
         csv=out.with_suffix('.csv'),
         json=out.with_suffix('.json'),
-        figures=[] if grid is None else _write_figures(page, out, grid),
+        figures=[*figures],
         scores=page.summary['scores'],
         unreadable=dict(page.unreadable),
     )
+    for path, figure in figures.items():
+        write_figure(path, figure, FIGURE_DPI)
     write_csv(str(files.csv), rows)
     content = dict(
         title=page.title,
@@ -204,15 +218,145 @@ def write_report(
     return files
 
 
-def _write_figures(
-    page: Page, out: Path, grid: Sequence[SampleRow]
-) -> list[Path]:
-    drawn = draw_paper_figures(page)
-    drawn['samples'] = draw_sample_grid(grid, palette=page.palette)
-    folder = out.with_name(f'{out.stem}_figures')
-    paths = []
-    for name, figure in drawn.items():
-        for suffix in ('.png', '.pdf'):
-            paths.append(folder / f'{name}{suffix}')
-            write_figure(paths[-1], figure, FIGURE_DPI)
-    return paths
+class Selection:
+    """Some images of many: half with the worst GED, half spread evenly.
+
+    Keeps a bounded number while images go by one after the other.
+
+    Args:
+        total: Number of images.
+        limit: How many to choose.
+    """
+
+    def __init__(self, total: int, limit: int) -> None:
+        self.total, self.limit = total, min(limit, total)
+        number = total if self.limit == total else (self.limit + 1) // 2
+        self.spread = spread(total, number)
+        self.kept: dict[int, Any] = {}
+        self._worst: list[tuple[float, int, Any]] = []
+
+    def offer(self, index: int, ged: float, make: Callable[[], Any]) -> None:
+        """Keep an image if it may be chosen.
+
+        Args:
+            index: Its position.
+            ged: Its score; NaN counts as the best.
+            make: Makes what is kept.
+        """
+        if index in self.spread:
+            self.kept[index] = make()
+            return
+        entry = (-math.inf if math.isnan(ged) else ged, -index)
+        if len(self._worst) < self.limit - len(self.spread):
+            heapq.heappush(self._worst, (*entry, make()))
+        elif self._worst and entry > self._worst[0][:2]:
+            heapq.heapreplace(self._worst, (*entry, make()))
+
+    def chosen(self) -> dict[int, Any]:
+        """What was kept, by position."""
+        worst = {-index: kept for _, index, kept in self._worst}
+        return dict(sorted((self.kept | worst).items()))
+
+
+class Readable(Dataset):
+    """A data set in which an image that cannot be read says so.
+
+    Args:
+        dataset: The data set.
+    """
+
+    def __init__(self, dataset: Any) -> None:
+        self.dataset = dataset
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, index: int) -> Any:
+        try:
+            return self.dataset[index]
+        except NOT_READ as error:
+            name = sample_key(self.dataset.get_data_info(index))
+            return Unreadable(name, f'{error}')
+
+
+def build_loader(cfg: Config) -> tuple[DataLoader, dict[str, Any]]:
+    """The test images of a config one by one, and the data set's metainfo."""
+    settings = cfg.get('test_dataloader')
+    if not settings:
+        raise UserError(
+            f'{cfg.filename} has no test_dataloader: a report needs a data '
+            'set; tools/infer.py draws for images without labels.'
+        )
+    init_default_scope(cfg.get('default_scope', 'mmseg'))
+    dataset = DATASETS.build(settings.dataset)
+    loader = DataLoader(
+        Readable(dataset),
+        batch_size=1,
+        num_workers=settings.get('num_workers', 0),
+        collate_fn=itemgetter(0),
+    )
+    return loader, dict(dataset.metainfo)
+
+
+@torch.no_grad()
+def collect(
+    page: Page,
+    model: Any,
+    items: Iterable,
+    metainfo: Mapping[str, Any],
+    scores: DatasetScores,
+    selection: Selection,
+    max_side: int,
+) -> list[SampleRow]:
+    """Predict and score every image, and keep some to be opened.
+
+    Args:
+        page: Gets the figures and the images.
+        model: A `StochasticSegmentor` in eval mode.
+        items: What `build_loader` gives of every image.
+        metainfo: Of the data set.
+        scores: Scores the images.
+        selection: Chooses those to keep.
+        max_side: See `pack_image`.
+
+    Returns:
+        A few images for a figure of samples.
+    """
+    pack = partial(
+        pack_image,
+        ignore_index=scores.ged.ignore_index,
+        num_bins=scores.calibration.num_bins,
+        max_side=max_side,
+    )
+    grid, positions = [], {}
+    in_grid = spread(selection.total, GRID_ROWS)
+    for index, item in enumerate(items):
+        if isinstance(item, Unreadable):
+            page.unreadable[item.name] = item.reason
+            continue
+        (sample,) = model.test_step(pseudo_collate([item]))
+        data = sample.to_dict()
+        drawn = prediction_row(item['inputs'], sample)
+        key, path = sample_key(sample), sample.get('img_path')
+        loaded = LoadedImage(key, path, drawn.image, {})
+        result = InferenceResult.of(loaded, sample, dict(metainfo))
+        row = scores.add(data) | dict(
+            image=result.name,
+            entropy=float(result.entropy.mean()),
+            hypotheses=len(result.hypotheses),
+        )
+        positions[index] = len(page.rows)
+        page.rows.append(row)
+        if index in in_grid:
+            grid.append(drawn)
+        labels = labels_of(data).cpu().numpy()
+        selection.offer(index, row['GED'], partial(pack, result, labels))
+    if not page.rows:
+        raise UserError(
+            'None of the images could be read: '
+            + next(iter(page.unreadable.values()), 'the data set is empty')
+        )
+    for index, packed in selection.chosen().items():
+        page.explored[positions[index]] = packed
+    page.summary = scores.summary()
+    return grid
