@@ -4,6 +4,10 @@ Fits a scaling on one half of the validation images, reports on the other
 half, and writes a checkpoint that carries the scaling. A stock MMSeg model
 becomes the black box of a training-free sampler on the way; its new config is
 written beside the checkpoint.
+
+With --promise it fits on the same half what can be promised of new images,
+reports what held on the other, and writes a file beside the checkpoint that
+infer.py and report.py find. Research software, not for clinical decisions.
 """
 
 import argparse
@@ -13,12 +17,19 @@ from pathlib import Path
 
 import torch
 from mmengine.config import Config
+from mmengine.device import get_device
 from mmengine.runner import Runner
+from mmseg.registry import DATASETS
 
 from mmcar import cli
 from mmcar.apis.training import build_runner
+from mmcar.engine.black_box_cache import prepare_caches
+from mmcar.evaluation.functional.promises import images_needed
+from mmcar.evaluation.metrics.base import class_ids
 from mmcar.inference.calibration import calibrate, halves_of
 from mmcar.inference.mmseg_model import samples_itself, wrap_stock_config
+from mmcar.inference.model_loading import load_model
+from mmcar.inference.promises import KINDS, file_beside, fit_promises
 from mmcar.inference.scaling_fit import Fit
 from mmcar.models import CARSegmentor
 from mmcar.models.calibration_nets.scaling import METHODS
@@ -34,14 +45,43 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument(
         '--method',
         choices=METHODS,
-        default='temperature',
         help='from few parameters to many (default: temperature)',
+    )
+    parser.add_argument(
+        '--promise',
+        nargs='+',
+        choices=KINDS,
+        metavar='KIND',
+        help=f'what to promise of new images, of {", ".join(KINDS)}; see '
+        'docs/promises.md',
+    )
+    parser.add_argument(
+        '--alpha',
+        type=float,
+        default=0.1,
+        help='how often a promise may fail (default: 0.1)',
+    )
+    parser.add_argument(
+        '--iou',
+        type=float,
+        default=0.5,
+        metavar='TAU',
+        help="IoU from which a hypothesis is an annotator's map (default: "
+        '0.5)',
+    )
+    parser.add_argument(
+        '--class',
+        dest='class_names',
+        nargs='+',
+        metavar='NAME',
+        help='classes to promise something about (default: the second of two)',
     )
     parser.add_argument(
         '--out',
         type=Path,
         metavar='FILE',
-        help='checkpoint to write (default: WORK_DIR/<name>_<method>.pth)',
+        help='file to write (default: WORK_DIR/<name>_<method>.pth; of '
+        'promises <checkpoint>.promises.json)',
     )
     parser.add_argument(
         '--pixels',
@@ -68,15 +108,18 @@ def check_arguments(args: argparse.Namespace) -> None:
         raise UserError(f'--ridge={args.ridge}: expected a number >= 0.')
     if args.launcher != 'none':
         raise UserError('--launcher: calibration runs in one process.')
+    if not args.promise:
+        args.method = args.method or 'temperature'
+        return
+    if args.method:
+        raise UserError('--promise and --method: one after the other.')
+    images_needed(args.alpha)
+    if not 0 < args.iou <= 1:
+        raise UserError(f'--iou={args.iou}: expected above 0, at most 1.')
 
 
 def build(cfg: Config, args: argparse.Namespace) -> Runner:
     """The runner, with nothing but the model."""
-    if not cfg.get('val_dataloader'):
-        raise UserError(
-            f'{args.config} has no val_dataloader: calibration needs '
-            'validation images.'
-        )
     cfg = copy.deepcopy(cfg)
     for key in ('train', 'val'):
         cfg[f'{key}_dataloader'] = cfg[f'{key}_cfg'] = None
@@ -125,11 +168,70 @@ def print_report(fit: Fit, scores: dict, num_images: int) -> None:
         )
 
 
+def promise(cfg: Config, args: argparse.Namespace) -> None:
+    """Fit promises and write them."""
+    model = load_model(cfg, args.checkpoint, get_device())
+    data = copy.deepcopy(cfg)
+    data.train_dataloader = data.test_dataloader = None  # not to be cached
+    prepare_caches(data)
+    dataset = DATASETS.build(data.val_dataloader.dataset)
+    classes = list(dataset.metainfo['classes'])
+    if not args.class_names and len(classes) > 2:
+        raise UserError(
+            f'--class: name one or several of {", ".join(classes)}.'
+        )
+    ids = class_ids(args.class_names, classes, len(classes)) or (1,)
+    promises = fit_promises(
+        model,
+        cfg.model,
+        dataset,
+        args.promise,
+        {classes[k]: k for k in ids},
+        args.alpha,
+        args.iou,
+        data.val_dataloader.get('num_workers', 0),
+    )
+    out = args.out or file_beside(
+        args.checkpoint or Path(cfg.work_dir) / Path(args.config).stem
+    )
+    promises.save(out)
+    rows = [['promise', 'promised', 'held', 'standard error']]
+    for name, entry in promises.classes.items():
+        rows += [
+            [
+                f'{name}: {kind.replace("_", " ")}',
+                f'{1 - args.alpha:.1%}',
+                f'{one["held"]:.1%}',
+                f'{one["standard_error"]:.1%}',
+            ]
+            for kind, one in entry['held'].items()
+        ]
+        if 'best_iou' in entry['levels']:
+            print(
+                f'{name}: no number of hypotheses reaches IoU {args.iou} in '
+                f'{1 - args.alpha:.0%}; promised is '
+                f'{max(0, 1 - entry["levels"]["best_iou"]):.2f} by all.'
+            )
+    print(cli.format_table(rows))
+    print(
+        f'Fitted on {len(promises.fitted_on)} {promises.unit}s, held on the '
+        f'others. {out}: {promises.note}'
+    )
+
+
 def main() -> None:
     """Calibrate."""
     args = parse_args()
     check_arguments(args)
     cfg = cli.load_config(args)
+    if not cfg.get('val_dataloader'):
+        raise UserError(
+            f'{args.config} has no val_dataloader: calibration needs '
+            'validation images.'
+        )
+    if args.promise:
+        promise(cfg, args)
+        return
     stock = not samples_itself(cfg)
     if stock and not args.checkpoint:
         raise UserError('This model has weights: name a checkpoint.')

@@ -14,6 +14,7 @@ from mmcar.apis import StochasticInferencer
 from mmcar.inference.image_inputs import ImageInput, list_images
 from mmcar.inference.inferencer import Unreadable
 from mmcar.inference.results import InferenceResult, claim_out_dir
+from mmcar.report.image_figures import NOTE
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_json
 from mmcar.utils.progress import ProgressBar
@@ -68,6 +69,12 @@ def parse_args() -> argparse.Namespace:
         metavar='D',
         help='distance 1 - IoU from which hypotheses differ (default: by the '
         'rule in docs/inference.md)',
+    )
+    parser.add_argument(
+        '--promises',
+        metavar='FILE',
+        help='what calibrate.py --promise has written (default: the file '
+        'beside the checkpoint, if there is one)',
     )
     parser.add_argument(
         '--npz', action='store_true', help='also write all arrays'
@@ -158,6 +165,7 @@ def main() -> None:
         window=args.window,
         stride=args.stride,
         cfg_options=args.cfg_options,
+        promises=args.promises,
     )
     done, bad = predict_all(inferencer, images, args, out)
     write_json(
@@ -165,6 +173,7 @@ def main() -> None:
         dict(
             config=args.config,
             checkpoint=checkpoint,
+            **(dict(note=NOTE) if inferencer.promises else {}),
             images=done,
             unreadable=[image._asdict() for image in bad],
         ),

@@ -12,4 +12,9 @@ if find_spec('mmseg') is not None:
     from .metrics.calibration import CalibrationMetric, FlipMetric
     from .metrics.iou import BlackBoxIoUMetric, FiniteIoUMetric
     from .metrics.names import metric_configs
-    from .metrics.samples import FloodMetric, GEDMetric, HMIoUMetric
+    from .metrics.samples import (
+        CRPSMetric,
+        FloodMetric,
+        GEDMetric,
+        HMIoUMetric,
+    )

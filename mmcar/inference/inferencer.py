@@ -1,7 +1,6 @@
 """Images in, label maps with their probabilities out."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +20,7 @@ from .image_inputs import (
     list_images,
 )
 from .model_loading import Size, load_model
+from .promises import Promises
 from .results import InferenceResult, claim_out_dir
 
 MAX_WAITING = 4
@@ -61,6 +61,8 @@ class StochasticInferencer:
             drawn once for the whole image.
         stride: Distance of windows; two thirds of them by default.
         cfg_options: Keys of the config to override.
+        promises: File that ``tools/calibrate.py --promise`` has written;
+            None takes the one beside the checkpoint, if there is one.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class StochasticInferencer:
         window: Size | None = None,
         stride: Size | None = None,
         cfg_options: Mapping | None = None,
+        promises: str | Path | None = None,
     ) -> None:
         self.device = torch.device(device or get_device())
         seen = windows(window, stride)
@@ -81,6 +84,9 @@ class StochasticInferencer:
                 self.cfg, checkpoint, self.device, sampler, seen
             )
             self.pipeline = ImagePipeline(self.cfg)
+        self.promises = Promises.find(
+            promises, checkpoint, self.model, self.cfg.model
+        )
 
     @property
     def classes(self) -> Sequence[str]:
@@ -201,7 +207,15 @@ class StochasticInferencer:
         meta = self.model.dataset_meta
         for image, sample in zip(batch, samples, strict=True):
             result = InferenceResult.of(image, sample, meta, threshold)
-            yield replace(result, independent=self.model.draws_independently)
+            result.independent = self.model.draws_independently
+            if self.promises is not None:
+                result.promises = self.promises.of(
+                    torch.from_numpy(result.class_probs),
+                    torch.from_numpy(result.samples),
+                    result.hypotheses,
+                    by_rule=threshold is None,
+                )
+            yield result
 
 
 def windows(

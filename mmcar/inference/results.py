@@ -26,6 +26,7 @@ from ..evaluation import (
 from ..report import (
     draw_contour_boxplot,
     draw_hypotheses,
+    draw_promises,
     draw_uncertainty,
     overlay_labels,
 )
@@ -41,11 +42,12 @@ from ..structures.colours import overlay_palette
 from ..utils.errors import UserError
 from ..utils.files import inside, write_file, write_files
 from .image_inputs import Inputs, LoadedImage, OneInput
+from .promises import ImagePromise
 
 DPI = 110
 SHOWN = 1536
 """Longest side of an image in a figure; larger ones are shown smaller."""
-FIGURES = ('uncertainty', 'hypotheses', 'contours')
+FIGURES = ('uncertainty', 'hypotheses', 'contours', 'promises')
 
 
 @dataclass
@@ -71,6 +73,7 @@ class InferenceResult:
         palette: Colours (K, 3) uint8.
         independent: Whether the samples are independent of each other; those
             of Sobol noise and support points are not.
+        promises: What is promised of the image, class by class.
     """
 
     name: str
@@ -89,6 +92,7 @@ class InferenceResult:
     classes: Sequence[str]
     palette: np.ndarray
     independent: bool = True
+    promises: Sequence[ImagePromise] = ()
 
     @classmethod
     def of(
@@ -171,6 +175,7 @@ class InferenceResult:
                 s._asdict() | dict(source=names[s.source], twin=names[s.twin])
                 for s in self.flip_states
             ],
+            promises=[one.summary() for one in self.promises],
         )
 
     def save(
@@ -212,7 +217,10 @@ class InferenceResult:
             path('npz', '.npz').unlink(missing_ok=True)
 
     def figures(self) -> dict[str, Figure]:
-        """Draw ``uncertainty``, ``hypotheses`` and, if K = 2, ``contours``."""
+        """Draw ``uncertainty``, ``hypotheses`` and what else there is.
+
+        ``contours`` if K = 2, ``promises`` if something is promised.
+        """
         height, width = self.decision.shape
         if max(height, width) > SHOWN:
             return self._picked(shown_size((height, width), SHOWN)).figures()
@@ -235,6 +243,11 @@ class InferenceResult:
         if self.boxplot is not None:
             figures['contours'] = draw_contour_boxplot(
                 self.image, self.samples == 1, self.boxplot, self.classes[1]
+            )
+        if self.promises:
+            maps = self.samples[[h.representative for h in self.hypotheses]]
+            figures['promises'] = draw_promises(
+                self.image, maps, self.promises
             )
         return figures
 

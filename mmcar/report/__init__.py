@@ -13,6 +13,7 @@ from .hooks import FiguresHook, SaveSamplesHook
 from .image_figures import (
     draw_contour_boxplot,
     draw_hypotheses,
+    draw_promises,
     draw_uncertainty,
 )
 from .pictures import overlay_labels

@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,8 +18,9 @@ from ..evaluation import (
     Hypothesis,
     describe_changes,
 )
-from .pictures import display_factor, overlay_labels
+from .pictures import display_factor, overlay_labels, pick_pixels
 
+NOTE = 'Research software, not for clinical decisions.'
 HEIGHT = 3.0  # inches of a picture
 MAX_ASPECT = 2.2
 MIN_WIDTH = 1.6  # inches that a title needs
@@ -213,6 +215,58 @@ def draw_contour_boxplot(
         handles=handles,
         loc='outside lower center',
         ncols=4,
+        fontsize=8,
+        frameon=False,
+    )
+    return figure
+
+
+def draw_promises(
+    image: np.ndarray, maps: np.ndarray, promises: Sequence[Any]
+) -> Figure:
+    """Draw regions and the hypotheses that are needed, class by class.
+
+    Args:
+        image: RGB (H, W, 3) uint8.
+        maps: Label maps (M, H, W) of the hypotheses, most probable first.
+        promises: `ImagePromise` of each class; that room is below this one.
+    """
+    width, height = (1.35 * side for side in picture_size(image))
+    figure = Figure(
+        (len(promises) * width + 0.1, height + 1.7), layout='constrained'
+    )
+    panels = figure.subplots(1, len(promises), squeeze=False)[0]
+    for axes, promise in zip(panels, promises, strict=True):
+        needed = maps[: promise.num_hypotheses or 0] == promise.class_id
+        nothing = np.zeros(image.shape[:2], bool)
+        regions = [
+            pick_pixels(region, image.shape[:2])
+            for region in (promise.region, promise.inner_region)
+            if region is not None
+        ]
+        axes.imshow(image, interpolation=interpolation(image))
+        (top, bottom), (first, last) = zoom(
+            np.any([nothing, *regions, *needed], 0)
+        )
+        axes.set(
+            xlim=(first - 0.5, last - 0.5), ylim=(bottom - 0.5, top - 0.5)
+        )
+        axes.axis('off')
+        for mask in needed:
+            outline(axes, mask, BAND, 1.2)
+        for region, colour in zip(regions, (OUTLIER, MEDIAN), strict=False):
+            outline(axes, region, colour, 2.0)
+        axes.set_title('\n'.join([promise.name, *promise.lines()]), fontsize=8)
+    colours = {'outer': OUTLIER, 'inner': MEDIAN, 'hypotheses': BAND}
+    figure.legend(
+        handles=[
+            Line2D([], [], color=colour, label=label)
+            for label, colour in colours.items()
+        ],
+        title=NOTE,
+        title_fontsize=8,
+        loc='outside lower center',
+        ncols=3,
         fontsize=8,
         frameon=False,
     )

@@ -10,11 +10,12 @@ from mmengine.dataset import pseudo_collate
 from mmengine.runner import load_checkpoint
 from mmseg.registry import DATASETS, MODELS
 
+from mmcar.apis import StochasticInferencer
 from mmcar.evaluation import CalibrationMetric
 from mmcar.utils.errors import UserError
 from tests.test_tools.project import loader, run, write_config
 from tests.test_tools.scripts import load_script
-from tests.toys import toy_model
+from tests.toys import toy_config, toy_model
 
 TOOL = 'tools/calibrate.py'
 STOCK = dict(
@@ -121,12 +122,74 @@ def test_a_stock_model(tmp_path, monkeypatch):
     assert mean_nll(wrapped, out) < mean_nll(config, checkpoint) - 0.1
 
 
+@pytest.mark.parametrize('stock', [False, True])
+def test_promises(stock, trained, tmp_path, monkeypatch, capsys):
+    config, checkpoint = trained
+    if stock:
+        config = write_config(
+            tmp_path, model=STOCK, custom_hooks=None, **settings(tmp_path)
+        )
+        torch.manual_seed(0)
+        weights = MODELS.build(STOCK).state_dict()
+        torch.save(dict(state_dict=weights, meta={}), checkpoint)
+    options = ('--promise', 'region', 'area', '--alpha', '0.5')
+    calibrate(monkeypatch, config, checkpoint, *options)
+    path = tmp_path / 'm.promises.json'
+    content = json.loads(path.read_text())
+    assert content['classes'].keys() == {'cell'}
+    levels = content['classes']['cell']['levels']
+    assert levels.keys() == {'region', 'inner_region', 'area'}
+    said = capsys.readouterr().out
+    assert str(path) in said and 'cell: area' in said
+    inferencer = StochasticInferencer(config, checkpoint, device='cpu')
+    image = str(next((tmp_path / 'data/images/val').iterdir()))
+    (promise,) = inferencer(image)[0].promises
+    assert promise.area is not None and promise.num_hypotheses is None
+    out = tmp_path / 'out'
+    names = (config, image, '--checkpoint', checkpoint, '--out-dir', out)
+    options = ('--promises', path, '--no-figures', '--device', 'cpu')
+    monkeypatch.setattr(sys, 'argv', ['infer.py', *map(str, names + options)])
+    load_script('infer.py').main()
+    summary = json.loads((out / 'summary.json').read_text())
+    (said,) = summary['images'][0]['promises']
+    assert said['area'] == list(promise.area)
+    assert 'not for clinical' in summary['note']
+    # Of a training that went on they are no more.
+    loaded = torch.load(checkpoint)
+    next(iter(loaded['state_dict'].values())).mul_(1.01)
+    torch.save(loaded, checkpoint)
+    with pytest.raises(UserError, match=path.name):
+        StochasticInferencer(config, checkpoint, device='cpu')
+
+
+def test_promises_of_several_classes_have_to_be_chosen(
+    trained, tmp_path, monkeypatch
+):
+    data = settings(tmp_path)
+    data['val_dataloader']['dataset']['metainfo'] = dict(classes=list('abc'))
+    head = toy_config()['decode_head'] | dict(num_classes=3)
+    model = toy_config(decode_head=head, discriminator=None)
+    config = write_config(tmp_path, model=model, custom_hooks=None, **data)
+    checkpoint = tmp_path / 'three.pth'
+    weights = MODELS.build(model).state_dict()
+    torch.save(dict(state_dict=weights, meta={}), checkpoint)
+    options = ('--promise', 'region', 'samples', '--alpha', '0.5')
+    with pytest.raises(UserError, match='--class'):
+        calibrate(monkeypatch, config, checkpoint, *options)
+    calibrate(monkeypatch, config, checkpoint, *options, '--class', 'b', 'c')
+    content = json.loads(checkpoint.with_suffix('.promises.json').read_text())
+    assert [entry['id'] for entry in content['classes'].values()] == [1, 2]
+
+
 @pytest.mark.parametrize(
     ('changes', 'options', 'message'),
     [
         (dict(val_dataloader=None), (), 'has no val_dataloader'),
         ({}, ('--pixels', '0'), '--pixels=0: expected at least 1'),
         ({}, ('--ridge', '-1'), '--ridge=-1.0'),
+        ({}, ('--promise', 'area', '--alpha', '2'), 'alpha=2'),
+        ({}, ('--promise', 'area', '--iou', '0'), '--iou=0'),
+        ({}, ('--promise', 'area', '--method', 'vector'), '--method'),
     ],
 )
 def test_refuses(changes, options, message, tmp_path, monkeypatch):

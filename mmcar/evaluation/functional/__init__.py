@@ -2,6 +2,7 @@
 
 from ...sampling import support_points
 from ...structures.labels import class_shares, floods, max_class_area
+from . import promises
 from .agreement import FieldFit, fit_field
 from .bounds import Bounds, bounds
 from .calibration import (

@@ -10,7 +10,7 @@ quantile.
 """
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -18,6 +18,8 @@ from torch import Tensor
 
 from ...utils.errors import UserError
 from ...utils.ids import has_id
+from .hypotheses import Hypothesis
+from .iou import Comparison, cross_class_ious
 
 
 class Steps(NamedTuple):
@@ -153,13 +155,18 @@ def best_iou_steps(ious: Tensor) -> Steps:
 def area_steps(low: float, high: float, areas: Tensor) -> Steps:
     """Whether an area lies outside of an interval widened by the level.
 
+    An interval that begins at 0 is never missed from below: else all who
+    marked nothing would tie at its end, and cover too much together.
+
     Args:
         low: Lower end of the interval.
         high: Upper end.
         areas: What annotators marked (A,).
     """
     areas = areas.double()
-    outside = torch.maximum(low - areas, areas - high)
+    outside = areas - high
+    if low > 0:
+        outside = torch.maximum(low - areas, outside)
     return _steps(outside, torch.full_like(areas, 1 / len(areas)))
 
 
@@ -260,25 +267,146 @@ def area_interval(
 
 
 def area_crps(
-    samples: Tensor, labels: Tensor, class_id: int = 1, ignore_index: int = 255
+    samples: Tensor,
+    labels: Tensor,
+    class_id: int = 1,
+    ignore_index: int = 255,
+    sample_weights: Tensor | None = None,
 ) -> float:
     """Continuous ranked probability score of a class's area, in pixels.
 
     E |a - y| - E |a - a'| / 2 with areas a, a' of samples and y of an
     annotator, over all pairs; smaller is better. Pixels that no annotator
-    labelled count nowhere.
+    labelled count nowhere, and neither do annotators without a labelled
+    pixel; NaN where nobody has one.
 
     Args:
         samples: Label maps (S, H, W).
         labels: Label maps (A, H, W).
         class_id: The class.
         ignore_index: Id of unlabelled pixels.
+        sample_weights: What each sample counts (S,); None is alike.
     """
-    known = ~has_id(labels, ignore_index).all(0)
+    unlabelled = has_id(labels, ignore_index)
+    labels = labels[~unlabelled.flatten(1).all(1)]
     areas, marked = (
-        (has_id(maps, class_id) & known).flatten(1).sum(1).double()
+        (has_id(maps, class_id) & ~unlabelled.all(0)).flatten(1).sum(1)
         for maps in (samples, labels)
     )
-    error = (areas[:, None] - marked).abs().mean()
-    spread = (areas[:, None] - areas).abs().mean()
+    weights = (
+        torch.ones_like(areas) if sample_weights is None else (sample_weights)
+    )
+    weights = weights.to(areas.device).double() / weights.sum()
+    error = weights @ (areas[:, None] - marked).abs().double().mean(1)
+    spread = weights @ (areas[:, None] - areas).abs().double() @ weights
     return float(error - spread / 2)
+
+
+def promise_steps(
+    probs: Tensor,
+    samples: Tensor,
+    hypotheses: Sequence[Hypothesis],
+    labels: Tensor,
+    class_id: int,
+    alpha: float,
+    iou: float,
+    ignore_index: int = 255,
+) -> dict[str, Steps]:
+    """Losses of one image by all that can be promised of a class.
+
+    Args:
+        probs: Of all classes (K, H, W).
+        samples: Label maps (S, H, W).
+        hypotheses: Of these samples, most probable first.
+        labels: Label maps (A, H, W); who labelled no pixel is left out.
+        class_id: The class.
+        alpha: Error level, of which the area's interval is made.
+        iou: IoU from which a hypothesis is an annotator's map.
+        ignore_index: Id of unlabelled pixels.
+
+    Returns:
+        Steps of ``region``, ``region_if_marked``, ``inner_region``,
+        ``samples``, ``best_iou`` and ``area``; none if nobody labelled a
+        pixel.
+    """
+    labels = labels[~has_id(labels, ignore_index).flatten(1).all(1)]
+    if not len(labels):
+        return {}
+    maps = samples[[h.representative for h in hypotheses]]
+    how = Comparison(len(probs), (class_id,), 'one', ignore_index)
+    ious = cross_class_ious(maps, labels, how).mean('one')
+    marked = has_id(labels, class_id).flatten(1).sum(1)
+    one, where = probs[class_id], (labels, class_id, ignore_index)
+    return dict(
+        region=region_steps(one, *where),
+        region_if_marked=region_steps(one, *where, marked_only=True),
+        inner_region=inner_region_steps(one, *where),
+        samples=rank_steps(ious, iou),
+        best_iou=best_iou_steps(ious),
+        area=area_steps(*area_interval(samples, alpha, class_id), marked),
+    )
+
+
+def fit_levels(
+    steps: Sequence[Mapping[str, Steps]],
+    alpha: float,
+    units: Sequence[Hashable] | None = None,
+) -> dict[str, float]:
+    """The levels of all promises that can be given.
+
+    Args:
+        steps: From `promise_steps` of the calibration images.
+        alpha: See `promised_level`.
+        units: Likewise.
+
+    Returns:
+        Levels by name. If no number of hypotheses can be promised,
+        ``samples`` is missing, and ``best_iou`` takes its place.
+    """
+    levels = {
+        name: promised_level([s[name] for s in steps], alpha, units)
+        for name in ('region', 'inner_region', 'samples', 'best_iou', 'area')
+    }
+    del levels['best_iou' if math.isfinite(levels['samples']) else 'samples']
+    # No loss at any level: the first level there is will do.
+    return {
+        name: level if name == 'area' else max(level, 0.0)
+        for name, level in levels.items()
+    }
+
+
+def promised_region(probs: Tensor, level: float) -> Tensor:
+    """The region (H, W) bool of `region_steps` at a level.
+
+    Args:
+        probs: Of the class (H, W).
+        level: From `promised_level`.
+    """
+    return 1 - _on_grid(probs, torch.floor) <= level
+
+
+def promised_inner_region(probs: Tensor, level: float) -> Tensor:
+    """The region (H, W) bool of `inner_region_steps` at a level.
+
+    Args:
+        probs: Of the class (H, W).
+        level: From `promised_level`.
+    """
+    return _on_grid(probs, torch.ceil) > level
+
+
+def promised_area(
+    samples: Tensor, alpha: float, level: float, class_id: int = 1
+) -> tuple[float, float]:
+    """The interval of `area_steps` at a level, in pixels.
+
+    Args:
+        samples: Label maps (S, H, W).
+        alpha: See `area_interval`.
+        level: From `promised_level`.
+        class_id: The class.
+    """
+    low, high = area_interval(samples, alpha, class_id)
+    low, high = max(low - level, 0.0) if low else 0.0, max(high + level, 0.0)
+    # Too narrow by a negative level: the middle stands for it.
+    return (low, high) if low <= high else ((low + high) / 2,) * 2

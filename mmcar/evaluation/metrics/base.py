@@ -9,6 +9,7 @@ from typing import Any
 from mmengine.evaluator import BaseMetric
 from torch import Tensor
 
+from ...structures import class_flips_of
 from ...utils.checks import one_of
 from ...utils.errors import NonFiniteError, UserError
 from ...utils.files import write_file
@@ -34,6 +35,16 @@ def labels_of(data_sample: dict) -> Tensor:
         f"{image_name(data_sample)}: no 'gt_sem_segs' or 'gt_sem_seg'; the "
         'test pipeline has to load annotations'
     )
+
+
+def drawn_labels_of(data_sample: dict, score: str) -> Tensor:
+    """All labels (A, H, W) of an image; refuse those that flip by a table."""
+    if class_flips_of(data_sample):
+        raise UserError(
+            f'{image_name(data_sample)}: {score} needs labels as they were '
+            'drawn, but here they flip by a table; use GEDMetric'
+        )
+    return labels_of(data_sample)
 
 
 def base_label_of(data_sample: dict) -> Tensor:

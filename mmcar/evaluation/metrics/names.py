@@ -14,6 +14,7 @@ _SHORT = {
     'diversity': 'GEDMetric',
     'HM-IoU': 'HMIoUMetric',
     'D_max': 'HMIoUMetric',
+    'CRPS': 'CRPSMetric',
     'ECE': 'CalibrationMetric',
     'MCE': 'CalibrationMetric',
     'Brier': 'CalibrationMetric',
@@ -25,7 +26,7 @@ _SHORT = {
     **dict.fromkeys(_STOCK, 'FiniteIoUMetric'),
 }
 # Which of two scores is better, by how their names begin.
-_LESS = ('GED', 'ECE', 'MCE', 'Brier', 'NLL', 'offset', 'flood_rate')
+_LESS = ('GED', 'CRPS', 'ECE', 'MCE', 'Brier', 'NLL', 'offset', 'flood_rate')
 _GREATER = ('HM-IoU', 'D_max', 'aAcc', 'mAcc', *_STOCK)
 # Whose settings in a config a metric takes over, beside its own.
 _SETTINGS_OF = {'FiniteIoUMetric': 'IoUMetric'}

@@ -1,4 +1,4 @@
-"""Metrics of samples and labels: GED, HM-IoU, and the rate of floods."""
+"""Metrics of samples and labels: GED, HM-IoU, CRPS, rate of floods."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -15,10 +15,11 @@ from ...utils.errors import UserError
 from ..functional import EnergyTerms, ged_terms
 from ..functional.distances import best_match_from_iou, matched_iou_from_iou
 from ..functional.iou import cross_class_ious
+from ..functional.promises import area_crps
 from .base import (
     SampleMetric,
     base_label_of,
-    image_name,
+    drawn_labels_of,
     labels_of,
     samples_of,
     weights_of,
@@ -72,15 +73,9 @@ class HMIoUMetric(SampleMetric):
 
     def score(self, data_sample: dict) -> dict[str, float]:
         """Scores of one image for every sample count."""
-        if class_flips_of(data_sample):
-            raise UserError(
-                f'{image_name(data_sample)}: HM-IoU matches samples to labels '
-                'that are given, but here labels flip by a table; use '
-                'GEDMetric'
-            )
         every = cross_class_ious(
             samples_of(data_sample, max(self.num_samples)),
-            labels_of(data_sample),
+            drawn_labels_of(data_sample, self.title),
             self.how,
         ).labelled_mean(self.how.rule)
         scores = {}
@@ -90,6 +85,30 @@ class HMIoUMetric(SampleMetric):
             matched = matched_iou_from_iou(iou, weights_of(data_sample, n))
             scores[f'HM-IoU_{n}'] = matched.item()
             scores[f'D_max_{n}'] = best.item()
+        return scores
+
+
+@METRICS.register_module()
+class CRPSMetric(SampleMetric):
+    """Continuous ranked probability score of areas, ``CRPS_n``, in pixels.
+
+    Smaller is better. Mean over the classes that are scored. Takes the
+    arguments of :class:`SampleMetric`.
+    """
+
+    title = 'CRPS'
+
+    def score(self, data_sample: dict) -> dict[str, float]:
+        """Scores of one image for every sample count."""
+        labels = drawn_labels_of(data_sample, self.title)
+        samples, scores = samples_of(data_sample, max(self.num_samples)), {}
+        for n in self.num_samples:
+            weights = weights_of(data_sample, n)
+            found = [
+                area_crps(samples[:n], labels, k, self.ignore_index, weights)
+                for k in self.how.ids
+            ]
+            scores[f'CRPS_{n}'] = sum(found) / len(found)
         return scores
 
 

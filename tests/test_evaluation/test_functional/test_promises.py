@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from mmcar.evaluation.functional import promises
+from mmcar.evaluation.functional import hypotheses, promises
 from mmcar.evaluation.functional.promises import Steps, promised_level
 from mmcar.utils.errors import UserError
 
@@ -151,3 +151,107 @@ def test_too_few_images_promise_nothing():
     assert promised_level([never] * 20, 0.1) == math.inf
     with pytest.raises(UserError, match='alpha'):
         promises.images_needed(1.5)
+
+
+def predicted(seed):
+    """Probabilities, samples, their hypotheses and labels of an image."""
+    probs, labels = image(seed)
+    random = torch.Generator().manual_seed(seed + 1000)
+    noise = torch.rand(6, *probs.shape, generator=random)
+    samples = (noise < probs).long()
+    groups = hypotheses(samples, samples[0], num_classes=2, threshold=0.6)
+    return torch.stack([1 - probs, probs]), samples, groups, labels
+
+
+def test_what_is_promised_is_what_the_steps_count():
+    """The pictures given to users against the losses that were fitted."""
+    for seed in range(8):
+        probs, samples, groups, labels = predicted(seed)
+        steps = promises.promise_steps(
+            probs, samples, groups, labels, 1, alpha=0.4, iou=0.3
+        )
+        for level in (0.0, 0.37, 0.62, 1.0):
+            region = promises.promised_region(probs[1], level)
+            expected = missed_share(region.tolist(), labels)
+            assert steps['region'].loss(level) == pytest.approx(expected)
+            inner = promises.promised_inner_region(probs[1], level)
+            wrong = [
+                ((label != 1) & (label != 255) & inner).sum()
+                / (inner & (label != 255)).sum().clamp_min(1)
+                for label in labels
+            ]
+            mean = float(sum(wrong) / len(wrong))
+            assert steps['inner_region'].loss(level) >= mean - 1e-6
+        for level in (0.0, 1.0, 7.5):
+            low, high = promises.promised_area(samples, 0.4, level)
+            areas = (labels == 1).flatten(1).sum(1)
+            outside = ((areas < low) | (areas > high)).double().mean()
+            assert steps['area'].loss(level) == pytest.approx(float(outside))
+        for k in range(len(groups) + 1):
+            found = [
+                any(
+                    foreground_iou(samples[h.representative], label) >= 0.3
+                    for h in groups[:k]
+                )
+                for label in labels
+            ]
+            missed = found.count(False) / len(found)
+            assert steps['samples'].loss(k) == pytest.approx(missed)
+
+
+def foreground_iou(sample, label):
+    both = union = 0
+    for s, y in zip(
+        sample.flatten().tolist(), label.flatten().tolist(), strict=True
+    ):
+        both += s == 1 and y == 1
+        union += y != 255 and (s == 1 or y == 1)
+    return both / union if union else 1.0
+
+
+def test_levels_of_all_promises_keep_them_on_average():
+    """Fitted on 30 images, the promise holds on another, on average."""
+    every = []
+    for seed in range(150):
+        probs, samples, groups, labels = predicted(seed)
+        labels[0, :] = 255  # who labels nothing does not count
+        every.append(
+            promises.promise_steps(
+                probs, samples, groups, labels, 1, alpha=0.2, iou=0.1
+            )
+        )
+    random = torch.Generator().manual_seed(0)
+    losses = {}
+    for _ in range(120):
+        *fit, new = torch.randperm(150, generator=random)[:31].tolist()
+        levels = promises.fit_levels([every[i] for i in fit], 0.2)
+        for name, level in levels.items():
+            losses.setdefault(name, []).append(every[new][name].loss(level))
+    assert {'region', 'inner_region', 'area'} < losses.keys()
+    for name, found in losses.items():
+        error = torch.tensor(found).std() / len(found) ** 0.5
+        assert sum(found) / len(found) < 0.2 + 3 * error, name
+
+
+def test_where_no_number_will_do_the_best_iou_is_promised():
+    missed = promises.rank_steps(torch.full((3, 2), 0.4), 0.5)
+    best = promises.best_iou_steps(torch.full((3, 2), 0.4))
+    none = Steps(torch.zeros(0).double(), torch.zeros(0).double())
+    names = ('region', 'inner_region', 'area')
+    image_steps = dict.fromkeys(names, none) | dict(
+        samples=missed, best_iou=best
+    )
+    levels = promises.fit_levels([image_steps] * 12, 0.1)
+    assert levels['best_iou'] == pytest.approx(0.6)
+    assert 'samples' not in levels
+    assert levels['region'] == 0
+
+
+def test_nobody_labelled_a_pixel():
+    probs, samples, groups, labels = predicted(0)
+    nothing = torch.full_like(labels, 255)
+    options = dict(class_id=1, alpha=0.1, iou=0.5)
+    assert not promises.promise_steps(
+        probs, samples, groups, nothing, **options
+    )
+    assert math.isnan(promises.area_crps(samples, nothing))

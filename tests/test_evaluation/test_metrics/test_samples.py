@@ -46,11 +46,10 @@ def test_what_class_flips_would_ignore_is_refused(setting):
         run.process([image(0, 4, 1, flips=FLIPS)])
 
 
-HM_IOU = {'type': 'HMIoUMetric', 'num_samples': (2, 6)}
-
-
-def test_class_flips_are_refused():
-    run = evaluator(HM_IOU, classes=('a', 'b', 'c', 'd'))
+@pytest.mark.parametrize('metric', ['HMIoUMetric', 'CRPSMetric'])
+def test_class_flips_are_refused(metric):
+    config = dict(type=metric, num_samples=6)
+    run = evaluator(config, classes=('a', 'b', 'c', 'd'))
     with pytest.raises(ValueError, match='GEDMetric'):
         run.process([image(0, 4, 1, flips=FLIPS)])
 
@@ -127,3 +126,57 @@ def test_wrong_arguments_are_refused():
         rates({'largest': (1, 1, 1)}, predicted(*range(10), *range(6)))
     with pytest.raises(UserError, match='model drew 3'):
         rates({'largest': (1, 1)}, predicted(1, 2, 3))
+
+
+CRPS = {'type': 'CRPSMetric', 'num_samples': (2, 6)}
+
+
+def counted_crps(sample, n, classes, weights=None):
+    weights = weights or [1 / n] * n
+    maps = sample.pred_samples.data[:n].tolist()
+    labels = sample.gt_sem_segs.data.tolist()
+    places = [(i, j) for i in range(5) for j in range(7)]
+    known = [p for p in places if any(y[p[0]][p[1]] != 255 for y in labels)]
+    scores = []
+    for k in classes:
+        a, y = (
+            [sum(one[i][j] == k for i, j in known) for one in every]
+            for every in (maps, labels)
+        )
+        error = sum(
+            w * abs(p - q) / len(y)
+            for w, p in zip(weights, a, strict=True)
+            for q in y
+        )
+        spread = sum(
+            w * v * abs(p - q)
+            for w, p in zip(weights, a, strict=True)
+            for v, q in zip(weights, a, strict=True)
+        )
+        scores.append(error - spread / 2)
+    return sum(scores) / len(scores)
+
+
+@pytest.mark.parametrize('k, classes', [(2, (1,)), (3, (0, 1, 2))])
+def test_crps_is_the_mean_over_images_and_classes(k, classes):
+    images = [image(i, k) for i in range(3)]
+    run = evaluator(CRPS, classes=('a', 'b', 'c')[:k])
+    run.process(images)
+    scores = run.evaluate(3)
+    for n in (2, 6):
+        expected = sum(counted_crps(one, n, classes) for one in images) / 3
+        assert scores[f'CRPS_{n}'] == pytest.approx(expected)
+
+
+def test_crps_of_samples_that_stand_for_several():
+    sample = image(0)
+    weights = [0.5, 0.3, 0.2, 0.0, 0.0, 0.0]
+    run = evaluator(CRPS | {'num_samples': 6})
+    data = sample.to_dict() | {
+        'sample_weights': sample.pred_samples.data.new_tensor(
+            [5, 3, 2, 0, 0, 0]
+        )
+    }
+    run.metrics[0].process(None, [data])
+    expected = counted_crps(sample, 6, (1,), weights)
+    assert run.evaluate(1)['CRPS_6'] == pytest.approx(expected)

@@ -1,0 +1,447 @@
+"""Promises of a model about new images, fitted, kept and given.
+
+What is promised, and when it holds, is in docs/promises.md.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from mmengine.dataset import BaseDataset, pseudo_collate
+from mmseg.structures import SegDataSample
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, Dataset
+
+from ..evaluation.functional import Hypothesis, hypotheses, promises
+from ..evaluation.functional.promises import Steps
+from ..evaluation.metrics.base import drawn_labels_of
+from ..report.image_figures import NOTE
+from ..report.page.page import plain
+from ..structures import sample_key
+from ..utils.errors import UserError
+from ..utils.files import read_json, write_json
+from ..utils.progress import track
+from .calibration import halves_of
+
+KINDS = {
+    'region': ('region', 'inner_region'),
+    'samples': ('samples', 'best_iou'),
+    'area': ('area',),
+}
+"""What can be asked for, and the levels that it needs."""
+# Of a model's config: where weights lie and how it was trained, not what it
+# predicts. The number of samples is looked at by itself.
+NO_SETTINGS = (
+    *('checkpoint', 'config', 'init_cfg', 'pretrained', 'train_cfg'),
+    *('num_samples', 'seed'),
+)
+
+ClassSteps = dict[str, dict[str, Steps]]
+"""Class name -> promise -> its losses on an image."""
+
+
+class ImagePromise(NamedTuple):
+    """What is promised of a class in an image; None: nothing.
+
+    Attributes:
+        class_id: The class.
+        name: Its name.
+        alpha: Each promise holds with probability 1 - alpha, those of
+            regions on average.
+        region: All but a share alpha of what an annotator marks (H, W) bool.
+        inner_region: All but a share alpha of it is marked by an annotator
+            (H, W) bool.
+        num_hypotheses: So many of the most probable ones contain an
+            annotator's map.
+        iou: With at least this IoU; 0 promises nothing.
+        area: Interval in pixels of what an annotator marks.
+        left_out: Why something is missing that is promised of others.
+    """
+
+    class_id: int
+    name: str
+    alpha: float
+    region: np.ndarray | None = None
+    inner_region: np.ndarray | None = None
+    num_hypotheses: int | None = None
+    iou: float | None = None
+    area: tuple[float, float] | None = None
+    left_out: str | None = None
+
+    def summary(self) -> dict[str, Any]:
+        """In numbers, for a JSON file: regions by their areas."""
+        content = self._asdict()
+        for key in ('region', 'inner_region'):
+            if (region := content.pop(key)) is not None:
+                content[f'{key}_area'] = int(region.sum())
+        return content
+
+    def lines(self) -> list[str]:
+        """In words."""
+        sure, said = f'{1 - self.alpha:.0%}', []
+        if self.region is not None and self.inner_region is not None:
+            outer, inner = self.region.sum(), self.inner_region.sum()
+            said += [
+                f'outer region: {outer} pixels with {sure} of a mark',
+                f'inner region: {inner} pixels, {sure} of them marked',
+            ]
+        if self.num_hypotheses is not None:
+            said.append(
+                f'{self.num_hypotheses} hypotheses contain a mark at IoU '
+                f'{self.iou:.2f} in {sure}'
+            )
+        if self.area is not None:
+            low, high = self.area
+            said.append(f'area: {low:.0f} to {high:.0f} pixels in {sure}')
+        return said + ([self.left_out] if self.left_out else [])
+
+
+@dataclass
+class Promises:
+    """Promises of a model, as they are kept beside its weights.
+
+    Attributes:
+        weights: Hash of the weights that they belong to.
+        settings: Hash of the model's config.
+        alpha: Error level.
+        iou: IoU from which a hypothesis is an annotator's map.
+        num_samples: Samples of an image that they were fitted with.
+        unit: 'patient' or 'image': what the images are divided by.
+        classes: Class name -> ``id``, ``levels`` by promise, and ``held``,
+            what held on units that were not fitted on.
+        fitted_on: Hashes of the units that they were fitted on.
+        note: What they are not for.
+    """
+
+    weights: str
+    settings: str
+    alpha: float
+    iou: float
+    num_samples: int
+    unit: str
+    classes: dict[str, dict[str, Any]]
+    fitted_on: list[str]
+    note: str = NOTE
+
+    @classmethod
+    def find(
+        cls,
+        path: str | Path | None,
+        checkpoint: str | Path | None,
+        model: nn.Module,
+        settings: Any,
+    ) -> 'Promises | None':
+        """Read the promises of a model; refuse those of another.
+
+        Args:
+            path: The file; None: beside the checkpoint, if it is there.
+            checkpoint: That of the model, if it has one.
+            model: The model, with its weights.
+            settings: Its config.
+        """
+        if path is None:
+            path = file_beside(checkpoint or '.')
+            if not path.is_file():
+                return None
+        try:
+            found = cls(**read_json(path))
+        except (TypeError, FileNotFoundError) as error:
+            raise UserError(
+                f'{path}: no promises ({error}); expected a file that '
+                'tools/calibrate.py --promise has written'
+            ) from error
+        for name, own in (
+            ('weights', weights_hash(model)),
+            ('settings', settings_hash(settings)),
+        ):
+            if getattr(found, name) != own:
+                raise UserError(
+                    f'{path}: these promises belong to a model with other '
+                    f'{name}; fit them again (tools/calibrate.py --promise) '
+                    'or move the file away'
+                )
+        return found
+
+    def save(self, path: str | Path) -> None:
+        """Write them as JSON that people can read."""
+        write_json(path, plain(asdict(self)))
+
+    def of(
+        self,
+        class_probs: Tensor,
+        samples: Tensor,
+        groups: Sequence[Hypothesis],
+        by_rule: bool = True,
+    ) -> list[ImagePromise]:
+        """What they say of an image, class by class.
+
+        Args:
+            class_probs: (K, H, W).
+            samples: (S, H, W).
+            groups: Hypotheses of the samples, most probable first.
+            by_rule: Whether no threshold was given for them.
+        """
+        given = []
+        for name, entry in self.classes.items():
+            levels, k = entry['levels'], entry['id']
+            found: dict[str, Any] = {}
+            for key, regions_of in (
+                ('region', promises.promised_region),
+                ('inner_region', promises.promised_inner_region),
+            ):
+                if key in levels:
+                    found[key] = regions_of(class_probs[k], levels[key])
+                    found[key] = found[key].numpy()
+            usable = by_rule and len(samples) == self.num_samples
+            if not usable and levels.keys() - set(KINDS['region']):
+                levels = {}
+                found['left_out'] = (
+                    f'hypotheses and areas are promised of {self.num_samples} '
+                    'samples and without a threshold'
+                )
+            if 'samples' in levels:
+                found['num_hypotheses'] = min(
+                    int(levels['samples']), len(groups)
+                )
+                found['iou'] = self.iou
+            elif 'best_iou' in levels:
+                found['num_hypotheses'] = len(groups)
+                found['iou'] = 1 - levels['best_iou']
+            if 'area' in levels:
+                found['area'] = promises.promised_area(
+                    samples, self.alpha, levels['area'], k
+                )
+            given.append(ImagePromise(k, name, self.alpha, **found))
+        return given
+
+
+def file_beside(checkpoint: str | Path) -> Path:
+    """Where the promises of a checkpoint are looked for."""
+    return Path(f'{str(checkpoint).removesuffix(".pth")}.promises.json')
+
+
+def weights_hash(model: nn.Module) -> str:
+    """Hash of all weights of a model by their names."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        data = tensor.detach().cpu().contiguous().flatten()
+        digest.update(name.encode() + data.view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def settings_hash(settings: Any) -> str:
+    """Hash of what a model's config says about its predictions."""
+
+    def kept(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {
+                key: kept(item)
+                for key, item in value.items()
+                if key not in NO_SETTINGS
+            }
+        return (
+            [*map(kept, value)] if isinstance(value, list | tuple) else value
+        )
+
+    text = json.dumps(kept(settings), sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def units_of(dataset: Dataset) -> tuple[str, list[str]]:
+    """Whether patients are known, and the patient or the key of each image."""
+    records = [dataset.get_data_info(i) for i in range(len(dataset))]
+    units = [record.get('patient') or sample_key(record) for record in records]
+    known = any(record.get('patient') for record in records)
+    return 'patient' if known else 'image', units
+
+
+def hashed(unit: str) -> str:
+    """A unit without its name, which may be a patient's."""
+    return hashlib.sha256(unit.encode()).hexdigest()[:16]
+
+
+def steps_of(
+    sample: SegDataSample,
+    class_ids: Mapping[str, int],
+    alpha: float,
+    iou: float,
+    ignore_index: int = 255,
+) -> ClassSteps:
+    """Losses of a predicted image with labels, by class and promise.
+
+    Args:
+        sample: Predicted by a `StochasticSegmentor`.
+        class_ids: Name -> id.
+        alpha: See `promises.promise_steps`.
+        iou: Likewise.
+        ignore_index: Likewise.
+
+    Returns:
+        Empty if nobody labelled a pixel.
+    """
+    labels = drawn_labels_of(sample.to_dict(), 'a promise').cpu()
+    probs = sample.seg_logits.data.float().cpu().exp()
+    samples = sample.pred_samples.data.cpu()
+    groups = hypotheses(
+        samples,
+        sample.pred_sem_seg.data[0].cpu().to(samples.dtype),
+        num_classes=len(probs),
+        sample_weights=sample.get('sample_weights'),
+    )
+    image, how = (probs, samples, groups, labels), (alpha, iou)
+    found = {
+        name: promises.promise_steps(*image, k, *how, ignore_index)
+        for name, k in class_ids.items()
+    }
+    return {name: steps for name, steps in found.items() if steps}
+
+
+@torch.no_grad()
+def predict_steps(
+    model: Any,
+    images: Dataset,
+    class_ids: Mapping[str, int],
+    alpha: float,
+    iou: float,
+    num_workers: int = 0,
+) -> Iterator[tuple[ClassSteps, SegDataSample]]:
+    """`steps_of` of image after image, and its prediction.
+
+    Args:
+        model: A `StochasticSegmentor` in eval mode.
+        images: Images with labels.
+        class_ids: Name -> id.
+        alpha: See `promises.promise_steps`.
+        iou: Likewise.
+        num_workers: Processes that load images.
+    """
+    loader = DataLoader(
+        images, num_workers=num_workers, collate_fn=pseudo_collate
+    )
+    for batch in track(loader, 'images'):
+        (sample,) = model.test_step(batch)
+        ignored = model.ignore_index
+        yield steps_of(sample, class_ids, alpha, iou, ignored), sample
+
+
+def fit_promises(
+    model: Any,
+    settings: Any,
+    dataset: BaseDataset,
+    kinds: Sequence[str],
+    class_ids: Mapping[str, int],
+    alpha: float = 0.1,
+    iou: float = 0.5,
+    num_workers: int = 0,
+) -> Promises:
+    """Fit promises on half of the images, see what holds on the other half.
+
+    Args:
+        model: A `StochasticSegmentor` in eval mode.
+        settings: Its config.
+        dataset: Images with labels.
+        kinds: Of `KINDS`.
+        class_ids: Classes to promise something about, name -> id.
+        alpha: Error level.
+        iou: IoU from which a hypothesis is an annotator's map.
+        num_workers: Processes that load images.
+    """
+    unit, units = units_of(dataset)
+    fit, report = halves_of(dataset)
+    owners = [units[i] for i in fit.indices]
+    if len(set(owners)) < promises.images_needed(alpha):
+        raise UserError(
+            f'{len(set(owners))} {unit}s in the half to fit on: promises with '
+            f'alpha={alpha} need at least {promises.images_needed(alpha)}; '
+            'take more images, or a larger alpha'
+        )
+    how = (class_ids, alpha, iou, num_workers)
+    fitted, reported = (
+        [
+            (steps, units[i])
+            for (steps, _), i in zip(
+                predict_steps(model, half, *how), half.indices, strict=True
+            )
+        ]
+        for half in (fit, report)
+    )
+    classes = {}
+    for name, class_id in class_ids.items():
+        steps, owners = of_class(name, fitted)
+        levels = {
+            promise: level
+            for promise, level in promises.fit_levels(
+                steps, alpha, owners
+            ).items()
+            if any(promise in KINDS[kind] for kind in kinds)
+        }
+        held = held_of(levels, *of_class(name, reported))
+        classes[name] = dict(id=class_id, levels=levels, held=held)
+    return Promises(
+        weights_hash(model),
+        settings_hash(settings),
+        alpha,
+        iou,
+        model.test_cfg['num_samples'],
+        unit,
+        classes,
+        sorted({hashed(units[i]) for i in fit.indices}),
+    )
+
+
+def of_class(
+    name: str, images: Sequence[tuple[ClassSteps, str]]
+) -> tuple[list[dict[str, Steps]], list[str]]:
+    """Losses of a class and the units of the images that have them."""
+    found = [(steps[name], unit) for steps, unit in images if name in steps]
+    if not found:
+        raise UserError(
+            f'{name}: none of {len(images)} images has a labelled pixel'
+        )
+    return [steps for steps, _ in found], [unit for _, unit in found]
+
+
+def held_of(
+    levels: Mapping[str, float],
+    steps: Sequence[Mapping[str, Steps]],
+    units: Sequence[str],
+) -> dict[str, dict[str, Any]]:
+    """What held on images that levels were not fitted on.
+
+    Args:
+        levels: By promise.
+        steps: Of the images.
+        units: Of the images.
+
+    Returns:
+        For each promise the share that ``held``, its ``standard_error`` and
+        the number of ``units``; the outer region's also for the annotators
+        who marked something, ``region_if_marked``: who marked nothing misses
+        nothing.
+    """
+    held = {}
+    tried = dict(levels)
+    if 'region' in levels:
+        tried['region_if_marked'] = levels['region']
+    for name, level in tried.items():
+        some = [
+            (one[name], unit)
+            for one, unit in zip(steps, units, strict=True)
+            if name != 'region_if_marked' or len(one[name].levels)
+        ]
+        if not some:
+            continue
+        found = promises.what_held(
+            [one for one, _ in some], level, [unit for _, unit in some]
+        )
+        held[name] = dict(
+            held=1 - found.loss,
+            standard_error=found.standard_error,
+            units=found.units,
+        )
+    return held
