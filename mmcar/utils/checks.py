@@ -17,13 +17,12 @@ def at_least(minimum: int, **values: int) -> None:
             )
 
 
-def one_of(choices: Collection[str], **values: str) -> None:
+def one_of(choices: Collection, **values: object) -> None:
     """Refuse any of the named values that is not among ``choices``."""
     for key, value in values.items():
         if value not in choices:
-            raise UserError(
-                f'{key}={value!r}: expected one of {", ".join(choices)}'
-            )
+            known = ', '.join(map(str, choices))
+            raise UserError(f'{key}={value!r}: expected one of {known}')
 
 
 def fraction(**values: float) -> None:

@@ -28,8 +28,8 @@ class SampleBatch:
             a loss needs them.
         fake_logits: D's logits of the samples, (M, B) or (M, B, h, w).
         labels: The labels of all annotators, (B, A, H, W); images with fewer
-            than A have maps filled with the ignore index at the end.
-        label_weights: Weights of those labels, (B, A); None for equal ones.
+            than A have maps filled with the ignore index at the end. If they
+            are not known, the drawn one.
         posterior: Mean and log-variance of the latent code, each (B, d).
     """
 
@@ -40,23 +40,11 @@ class SampleBatch:
     samples: Tensor | None = None
     fake_logits: Tensor | None = None
     labels: Tensor | None = None
-    label_weights: Tensor | None = None
     posterior: tuple[Tensor, Tensor] | None = None
 
-    @property
-    def all_labels(self) -> Tensor:
-        """Labels (B, A, H, W); the drawn one if no others are known."""
-        return self.label.unsqueeze(1) if self.labels is None else self.labels
-
-    def require(self, field: str, loss: object) -> Tensor:
-        """Return a field that ``loss`` cannot do without."""
-        value = getattr(self, field)
-        if value is None:
-            raise UserError(
-                f'{type(loss).__name__} needs `{field}` of the SampleBatch, '
-                'but it is None.'
-            )
-        return value
+    def __post_init__(self) -> None:
+        if self.labels is None:
+            self.labels = self.label.unsqueeze(1)
 
 
 class BaseLoss(nn.Module):
@@ -132,8 +120,7 @@ class SampleLosses(Losses):
             if type(loss).__module__.startswith('mmseg.'):
                 raise UserError(
                     f'model.loss_samples: {type(loss).__name__} is a loss of '
-                    'pixels, expected one of samples, such as '
-                    'CalibrationLoss, EnergyLoss or MatchingLoss.'
+                    'pixels; expected one of samples, such as EnergyLoss'
                 )
 
     @property
@@ -173,8 +160,5 @@ def keep_from_zero(probs: Tensor, eps: float) -> Tensor:
     """
     num_classes = probs.shape[1]
     if not 0 <= eps * num_classes < 1:
-        raise UserError(
-            f'eps={eps}: expected a value in [0, 1 / {num_classes}) for '
-            f'{num_classes} classes.'
-        )
+        raise UserError(f'eps={eps}: expected 0 <= eps < 1 / {num_classes}')
     return (1 - num_classes * eps) * probs + eps

@@ -9,7 +9,7 @@ from mmseg.registry import MODELS
 from torch import Tensor
 
 from ...sampling.kernels import bounded_exp
-from ...utils.checks import one_of
+from ...utils.checks import at_least, one_of
 from ...utils.errors import UserError
 from ...utils.precision import full_precision
 from .base import BaseLoss, SampleBatch, keep_from_zero, masked_mean
@@ -113,35 +113,27 @@ class CalibrationLoss(BaseLoss):
         super().__init__(loss_weight, **kwargs)
         one_of(DIVERGENCES, divergence=divergence)
         one_of(FLOORS, floor=floor)
-        if unbiased and divergence != 'squared_error':
-            raise UserError(
-                f"unbiased=True needs divergence='squared_error', not "
-                f'{divergence!r}: no unbiased estimate of it exists.'
-            )
         self.divergence = divergence
         self.eps = eps
         self.floor = floor
         self.count_ignored = count_ignored
         self.unbiased = unbiased
-        if unbiased:
+        if unbiased:  # of the others no unbiased estimate exists
+            one_of(('squared_error',), **{'unbiased: divergence': divergence})
             self.needs = frozenset(('log_probs', 'samples'))
 
     def forward(self, batch: SampleBatch) -> Tensor:
         """Return the weighted loss, a scalar."""
         mask = self.mask(batch)
-        target = bounded_exp(batch.require('log_probs', self).detach())
+        target = bounded_exp(batch.log_probs.detach())
         values = pixel_divergence(
             batch.mean, target, self.divergence, self.eps, self.floor
         )
         loss = masked_mean(values, mask)
         if self.unbiased:
-            samples = batch.require('samples', self)
-            if len(samples) < 2:
-                raise UserError(
-                    'CalibrationLoss(unbiased=True) needs at least 2 samples '
-                    f'per image, got {len(samples)}.'
-                )
-            variance = samples.var(0).sum(1) / len(samples)  # (B, H, W)
+            number = len(batch.samples)
+            at_least(2, **{'unbiased=True with num_samples': number})
+            variance = batch.samples.var(0).sum(1) / number  # (B, H, W)
             loss = loss - 0.5 * masked_mean(variance, mask)
         if self.count_ignored:
             loss = loss * mask.float().mean()
@@ -200,34 +192,13 @@ class AdversarialLoss(BaseLoss):
 
     def forward(self, batch: SampleBatch) -> Tensor:
         """Return G's weighted loss over all M samples, a scalar."""
-        logits = batch.require('fake_logits', self)
-        with full_precision(logits):
-            return self.loss_weight * self.generator(logits)
+        with full_precision(batch.fake_logits):
+            return self.loss_weight * self.generator(batch.fake_logits)
 
 
 def standard_normal_kl(mean: Tensor, logvar: Tensor) -> Tensor:
     """KL(N(mean, exp(logvar)) || N(0, I)), (B, d) each -> (B,)."""
     return 0.5 * (mean.square() + logvar.exp() - 1 - logvar).sum(1)
-
-
-def gaussian_kl(
-    mean: Tensor, logvar: Tensor, other_mean: Tensor, other_logvar: Tensor
-) -> Tensor:
-    """KL(N(mean, exp(logvar)) || N(other_mean, exp(other_logvar))).
-
-    Args:
-        mean: (B, d), of the first, with a diagonal covariance.
-        logvar: (B, d), logarithm of the diagonal.
-        other_mean: (B, d), of the second.
-        other_logvar: (B, d).
-
-    Returns:
-        (B,).
-    """
-    spread = (-0.5 * other_logvar).exp()
-    return standard_normal_kl(
-        (mean - other_mean) * spread, logvar - other_logvar
-    )
 
 
 @MODELS.register_module()
@@ -254,9 +225,9 @@ class SampleCrossEntropy(BaseLoss):
 
     def forward(self, batch: SampleBatch) -> Tensor:
         """Return the weighted loss, a scalar."""
-        samples = batch.require('samples', self)  # (M, B, K, H, W)
-        log_probs = keep_from_zero(samples.flatten(0, 1), self.eps).log()
-        labels = batch.label.repeat(len(samples), 1, 1)
+        probs = batch.samples.flatten(0, 1)  # (M * B, K, H, W)
+        log_probs = keep_from_zero(probs, self.eps).log()
+        labels = batch.label.repeat(len(batch.samples), 1, 1)
         return self.loss_weight * label_cross_entropy(
             log_probs, labels, ignore_index=self.ignore_index
         )
@@ -289,7 +260,11 @@ class ELBOLoss(SampleCrossEntropy):
 
     def forward(self, batch: SampleBatch) -> Tensor:
         """Return the weighted loss, a scalar."""
-        mean, logvar = batch.require('posterior', self)
+        if batch.posterior is None:
+            raise UserError(
+                'ELBOLoss needs the posterior of a generator: use LatentUNet'
+            )
+        mean, logvar = batch.posterior
         kl = standard_normal_kl(mean, logvar).sum()
         labelled = self.mask(batch).sum().clamp(min=1)
         kl = kl / (labelled if self.per_pixel else len(mean))

@@ -7,8 +7,7 @@ import torch
 from mmseg.registry import MODELS
 from torch import Tensor
 
-from ...utils.checks import not_negative
-from ...utils.errors import UserError
+from ...utils.checks import at_least, not_negative, one_of
 from ...utils.matching import match_repeated
 from .base import BaseLoss, SampleBatch, masked_mean
 
@@ -70,41 +69,6 @@ def sample_sample_distance(
     return _pair_distance(inter.movedim(1, -1), total.movedim(1, -1), smooth)
 
 
-def class_maps(
-    samples: Tensor,
-    labels: Tensor,
-    classes: Sequence[int] | None,
-    ignore_index: int,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Maps of the chosen classes, in the form that the distances take.
-
-    Args:
-        samples: Probabilities, (M, B, K, H, W).
-        labels: (B, A, H, W) integer.
-        classes: The C chosen classes; None: of two the second, else all.
-        ignore_index: Id of ignored pixels.
-
-    Returns:
-        Samples (M, B, C, P), labels as zeros and ones (B, A, C, P), and ones
-        (B, A, P) where a label does not ignore the pixel.
-    """
-    number = samples.shape[2]
-    if classes is None:
-        classes = (1,) if number == 2 else range(number)
-    if any(c not in range(number) for c in classes):
-        raise UserError(
-            f'classes={tuple(classes)}: expected ids from 0 to {number - 1}.'
-        )
-    index = torch.tensor(list(classes), device=samples.device)
-    maps = samples.flatten(3)
-    if tuple(classes) != tuple(range(number)):
-        maps = maps.index_select(2, index)
-    labels = labels.flatten(2)  # (B, A, P)
-    onehot = (labels.unsqueeze(2) == index.view(-1, 1)).to(maps.dtype)
-    valid = (labels != ignore_index).to(maps.dtype)
-    return maps, onehot, valid
-
-
 class SoftIoULoss(BaseLoss):
     """A loss of G on the soft IoU of its samples.
 
@@ -127,8 +91,28 @@ class SoftIoULoss(BaseLoss):
     ) -> None:
         super().__init__(loss_weight, **kwargs)
         not_negative(smooth=smooth)
-        self.classes = classes
-        self.smooth = smooth
+        self.classes, self.smooth = classes, smooth
+
+    def class_maps(self, batch: SampleBatch) -> tuple[Tensor, Tensor, Tensor]:
+        """Maps of the chosen classes, in the form that the distances take.
+
+        Returns:
+            Samples (M, B, C, P), labels as zeros and ones (B, A, C, P), and
+            ones (B, A, P) where a label does not ignore the pixel.
+        """
+        number, classes = batch.samples.shape[2], self.classes
+        if classes is None:
+            classes = (1,) if number == 2 else range(number)
+        for c in classes:
+            one_of(range(number), classes=c)
+        index = torch.tensor(list(classes), device=batch.samples.device)
+        maps = batch.samples.flatten(3)
+        if tuple(classes) != tuple(range(number)):
+            maps = maps.index_select(2, index)
+        labels = batch.labels.flatten(2)  # (B, A, P)
+        onehot = (labels.unsqueeze(2) == index.view(-1, 1)).to(maps.dtype)
+        valid = (labels != self.ignore_index).to(maps.dtype)
+        return maps, onehot, valid
 
 
 @MODELS.register_module()
@@ -172,24 +156,13 @@ class EnergyLoss(SoftIoULoss):
         label ignores in pairs of samples. A map of ignored pixels only is no
         label. Without ``labels`` the drawn label is the only one.
         """
-        samples = batch.require('samples', self)
-        number = len(samples)
-        if number < 2:
-            raise UserError(
-                'EnergyLoss needs at least 2 samples per image to compare '
-                f'with each other, got {number}: raise '
-                'model.train_cfg.num_samples.'
-            )
-        maps, onehot, valid = class_maps(
-            samples, batch.all_labels, self.classes, self.ignore_index
-        )
-        weights = valid.amax(-1)  # (B, A)
-        if batch.labels is not None and batch.label_weights is not None:
-            weights = weights * batch.label_weights
-        total = weights.sum(1)  # (B,), need not be 1
+        number = len(batch.samples)
+        at_least(2, **{'model.train_cfg.num_samples': number})
+        maps, onehot, valid = self.class_maps(batch)
+        exists = valid.amax(-1)  # (B, A)
+        total = exists.sum(1)
         to_labels = sample_label_distance(maps, onehot, valid, self.smooth)
-        to_labels = (to_labels.mean(1) * weights).sum(1)
-        to_labels = to_labels / total.clamp(min=torch.finfo(maps.dtype).tiny)
+        to_labels = (to_labels.mean(1) * exists).sum(1) / total.clamp(min=1)
         among = sample_sample_distance(maps, valid.amax(1), self.smooth)
         # The diagonal is zero: leaving it out only changes the count.
         pairs = number * (number - int(self.unbiased))
@@ -197,17 +170,15 @@ class EnergyLoss(SoftIoULoss):
         return self.loss_weight * masked_mean(loss, total > 0)
 
 
-def matched_distance(distances: Tensor, costs: Tensor | None = None) -> Tensor:
+def matched_distance(distances: Tensor, costs: Tensor) -> Tensor:
     """Mean distance of the best 1:1 matching, sets repeated to equal size.
 
     The gradient is that of the matched pairs, with the matching held fixed.
 
     Args:
         distances: Samples against labels, (M, A).
-        costs: The same on the CPU, where it is there already.
+        costs: The same, detached and on the CPU.
     """
-    if costs is None:
-        costs = distances.detach().cpu()
     if not costs.isfinite().all():
         return distances.mean()  # for the trainer to find and report
     rows, columns = match_repeated(-costs.numpy())
@@ -228,15 +199,7 @@ class MatchingLoss(SoftIoULoss):
 
     def forward(self, batch: SampleBatch) -> Tensor:
         """Return the weighted mean over the images that have a label."""
-        samples = batch.require('samples', self)
-        if batch.label_weights is not None:
-            raise UserError(
-                'MatchingLoss matches labels of equal weight, but the labels '
-                'of this batch have weights: use EnergyLoss.'
-            )
-        maps, onehot, valid = class_maps(
-            samples, batch.all_labels, self.classes, self.ignore_index
-        )
+        maps, onehot, valid = self.class_maps(batch)
         distances = sample_label_distance(maps, onehot, valid, self.smooth)
         # One copy of the whole batch: the assignment is solved on the CPU. A
         # map of ignored pixels only is no label.
@@ -248,5 +211,5 @@ class MatchingLoss(SoftIoULoss):
                 found = matched_distance(own[:, labels], cost[:, labels])
                 losses.append(found)
         if not losses:
-            return 0 * samples.sum()
+            return 0 * batch.samples.sum()
         return self.loss_weight * torch.stack(losses).mean()

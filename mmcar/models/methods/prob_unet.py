@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from ...utils.checks import at_least
 from ..losses.pixel_losses import label_cross_entropy
-from ..losses.sample_losses import gaussian_kl
+from ..losses.sample_losses import standard_normal_kl
 from ..segmentors.training import TrainBatch
 from .base import PeerSegmentor
 
@@ -190,7 +190,10 @@ class ProbabilisticUNet(PeerSegmentor):
         entropy = label_cross_entropy(
             logits.log_softmax(1), batch.label, ignore_index=self.ignore_index
         )
-        kl = gaussian_kl(*posterior, *state.prior)
+        (mean, logvar), (center, spread) = posterior, state.prior
+        # In units of the prior, that is N(0, I).
+        mean = (mean - center) * (-0.5 * spread).exp()
+        kl = standard_normal_kl(mean, logvar - spread)
         # The bound adds up pixels; so does this, per pixel.
         pixels = batch.mask.sum().clamp(min=1)
         return dict(
