@@ -234,12 +234,7 @@ def load_checkpoint(runner: Runner, checkpoint: str | None) -> None:
             raise UserError('This model has weights: name a checkpoint.')
         return
     # Not by the runner: hooks of a training may ask for what is not there yet.
-    weights.load_checkpoint(
-        unwrap_model(runner.model),
-        checkpoint,
-        source=f'Checkpoint {checkpoint}',
-        advice='Give the config that it was trained with.',
-    )
+    weights.load_checkpoint(unwrap_model(runner.model), checkpoint)
 
 
 def format_table(rows: list[list[str]]) -> str:

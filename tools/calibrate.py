@@ -27,8 +27,11 @@ from mmcar.engine.black_box_cache import prepare_caches
 from mmcar.evaluation.functional.promises import images_needed
 from mmcar.evaluation.metrics.base import class_ids
 from mmcar.inference.calibration import calibrate, halves_of
-from mmcar.inference.mmseg_model import samples_itself, wrap_stock_config
-from mmcar.inference.model_loading import load_model
+from mmcar.inference.model_loading import (
+    load_model,
+    samples_itself,
+    wrap_stock_config,
+)
 from mmcar.inference.promises import KINDS, file_beside, fit_promises
 from mmcar.inference.scaling_fit import Fit
 from mmcar.models import CARSegmentor

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from mmengine.config import Config
+from mmengine.config import Config, ConfigDict
 from mmengine.model import revert_sync_batchnorm
 from mmengine.registry import init_default_scope
 from mmseg.registry import DATASETS, MODELS
@@ -16,11 +16,93 @@ from ..models.black_boxes import FrozenBlackBox, check_black_boxes
 from ..models.segmentors import StochasticSegmentor
 from ..models.weights import load_checkpoint
 from ..utils.errors import UserError
-from .mmseg_model import samples_itself, sampling_model
 
 META_KEYS = ('classes', 'palette', 'class_flips')
+# Pixels as they are: the black box normalises them as it did.
+PIXELS = dict(type='SegDataPreProcessor', size_divisor=1, seg_pad_val=255)
+TRAINING_KEYS = (
+    'train_dataloader',
+    'train_cfg',
+    'optim_wrapper',
+    'param_scheduler',
+)
 
 Size = tuple[int, int]
+
+
+def samples_itself(cfg: Config) -> bool:
+    """Whether the model of a config is a stochastic one."""
+    if 'model' not in cfg:
+        raise UserError(f'{cfg.filename} has no key `model`.')
+    kind = MODELS.get(cfg.model.type)
+    if kind is None:
+        raise UserError(
+            f'model.type={cfg.model.type!r} is not registered: add its '
+            'package to custom_imports of the config.'
+        )
+    return isinstance(kind, type) and issubclass(kind, StochasticSegmentor)
+
+
+def sampling_model(
+    cfg: Config,
+    checkpoint: str | None = None,
+    sampler: Mapping | None = None,
+    data_preprocessor: Mapping = PIXELS,
+) -> ConfigDict:
+    """The config of a model that draws from a stock model's probabilities.
+
+    Args:
+        cfg: Config of any segmentor with a ``decode_head``.
+        checkpoint: Its weights, file or URL; None if they come later.
+        sampler: Config of the generator; None is ``GumbelSampler``.
+        data_preprocessor: Of the whole; the stock model still sees images
+            as it did before.
+    """
+    segmentor = copy.deepcopy(cfg.model)
+    if segmentor.get('data_preprocessor') is None:
+        segmentor.data_preprocessor = cfg.get('data_preprocessor')
+    heads = segmentor.get('decode_head')
+    head = heads[-1] if isinstance(heads, list | tuple) else heads
+    if not head or 'num_classes' not in head:
+        raise UserError(
+            f'{cfg.filename}: model.decode_head.num_classes is not set: write '
+            'decode_head=dict(type=CARHead, num_classes=..., black_box=...).'
+        )
+    return ConfigDict(
+        type='CARSegmentor',
+        data_preprocessor=copy.deepcopy(data_preprocessor),
+        decode_head=dict(
+            type='CARHead',
+            num_classes=max(2, head.num_classes),
+            align_corners=head.get('align_corners', False),
+            ignore_index=head.get('ignore_index', 255),
+            black_box=dict(
+                type='BlackBox', segmentor=segmentor, checkpoint=checkpoint
+            ),
+            generator=dict(sampler or dict(type='GumbelSampler')),
+        ),
+    )
+
+
+def wrap_stock_config(cfg: Config, checkpoint: str | None) -> Config:
+    """The config of a stock model, its model made the black box of a sampler.
+
+    Args:
+        cfg: Config of any segmentor with a ``decode_head``.
+        checkpoint: Its weights, file or URL; None if a checkpoint of the
+            whole brings them.
+
+    Returns:
+        A config with the same data, without training.
+    """
+    cfg = copy.deepcopy(cfg)
+    own = cfg.model.get('data_preprocessor') or cfg.get('data_preprocessor')
+    cfg.model = sampling_model(cfg, checkpoint, data_preprocessor=own)
+    imports = list((cfg.get('custom_imports') or {}).get('imports', ()))
+    cfg.custom_imports = dict(imports=[*imports, 'mmcar'])
+    for key in TRAINING_KEYS:
+        cfg[key] = None
+    return cfg
 
 
 def load_model(
@@ -53,7 +135,7 @@ def load_model(
     if sampler is not None and not stock:
         raise UserError(
             f'sampler={dict(sampler)}: {cfg.model.type} has a sampler of its '
-            'own; set model.decode_head.generator in its config.'
+            'own, model.decode_head.generator of its config.'
         )
     model_cfg = copy.deepcopy(cfg.model)
     if stock:
@@ -69,7 +151,9 @@ def load_model(
     meta = {}
     if checkpoint is not None:
         target = black_box.segmentor if stock else model
-        meta = _load_checkpoint(target, str(checkpoint))
+        saved = load_checkpoint(target, str(checkpoint)).get('meta') or {}
+        old = {key.lower(): saved.get(key) for key in ('CLASSES', 'PALETTE')}
+        meta = saved.get('dataset_meta') or old
     elif stock or any(p.requires_grad for p in model.parameters()):
         raise UserError(
             'This model has weights: name a checkpoint, the path or URL of a '
@@ -80,20 +164,6 @@ def load_model(
     if torch.device(device).type != 'cuda':
         model = revert_sync_batchnorm(model)
     return model.to(device).eval()
-
-
-def _load_checkpoint(model: torch.nn.Module, checkpoint: str) -> dict:
-    """Load all weights of a model; return the checkpoint's data set meta."""
-    loaded = load_checkpoint(
-        model,
-        checkpoint,
-        source=f'Checkpoint {checkpoint}',
-        advice='Give the config that it was trained with.',
-    )
-    meta = loaded.get('meta') or {}
-    return meta.get('dataset_meta') or {
-        key.lower(): meta[key] for key in ('CLASSES', 'PALETTE') if key in meta
-    }
 
 
 def tested_dataset(cfg: Config) -> Mapping:

@@ -54,15 +54,18 @@ def load_weights(
 
 
 def load_checkpoint(
-    module: nn.Module, checkpoint: str, source: str, advice: str
+    module: nn.Module,
+    checkpoint: str,
+    source: str | None = None,
+    advice: str = 'Give the config that it was trained with.',
 ) -> dict:
     """Load a checkpoint that must cover the whole of a module.
 
     Args:
         module: Gets the weights.
         checkpoint: Path or URL.
-        source: See `load_weights`.
-        advice: Likewise.
+        source: See `load_weights`; None for the checkpoint's own name.
+        advice: See `load_weights`.
 
     Returns:
         All that the checkpoint holds.
@@ -71,6 +74,7 @@ def load_checkpoint(
         MissingFileError: There is no such file, or no way to it.
         UserError: See `load_weights`.
     """
+    source = source or f'Checkpoint {checkpoint}'
     try:
         loaded = CheckpointLoader.load_checkpoint(checkpoint, 'cpu', None)
     except (FileNotFoundError, URLError) as error:

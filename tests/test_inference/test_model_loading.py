@@ -3,8 +3,7 @@ import torch
 from mmengine.config import Config
 
 from mmcar.compat.configs import read_config
-from mmcar.inference.mmseg_model import sampling_model
-from mmcar.inference.model_loading import load_model
+from mmcar.inference.model_loading import load_model, sampling_model
 from mmcar.models import CARSegmentor
 from tests.test_inference.models import (
     CLASSES,
