@@ -213,9 +213,8 @@ class Promises:
                 found['num_hypotheses'] = len(groups)
                 found['iou'] = 1 - levels['best_iou']
             if 'area' in levels:
-                found['area'] = promises.promised_area(
-                    samples, self.alpha, levels['area'], k
-                )
+                ends = promises.area_interval(samples, self.alpha, k)
+                found['area'] = promises.promised_area(*ends, levels['area'])
             given.append(ImagePromise(k, name, self.alpha, **found))
         return given
 
@@ -309,6 +308,7 @@ def predict_steps(
     alpha: float,
     iou: float,
     num_workers: int = 0,
+    batch_size: int = 1,
 ) -> Iterator[tuple[ClassSteps, SegDataSample]]:
     """`steps_of` of image after image, and its prediction.
 
@@ -319,14 +319,15 @@ def predict_steps(
         alpha: See `promises.promise_steps`.
         iou: Likewise.
         num_workers: Processes that load images.
+        batch_size: Images at once; several must be of one size.
     """
     loader = DataLoader(
-        images, num_workers=num_workers, collate_fn=pseudo_collate
+        images, batch_size, num_workers=num_workers, collate_fn=pseudo_collate
     )
-    for batch in track(loader, 'images'):
-        (sample,) = model.test_step(batch)
-        ignored = model.ignore_index
-        yield steps_of(sample, class_ids, alpha, iou, ignored), sample
+    for batch in track(loader, 'predict'):
+        for sample in model.test_step(batch):
+            ignored = model.ignore_index
+            yield steps_of(sample, class_ids, alpha, iou, ignored), sample
 
 
 def fit_promises(

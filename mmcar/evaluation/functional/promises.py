@@ -126,7 +126,8 @@ def inner_region_steps(
         share = wrong / all_of_it.clamp_min(1)
         loss += share.cummax(0).values / len(labels)
     heights = loss.diff(prepend=loss.new_zeros(1))
-    return Steps(levels.cpu(), heights.cpu())
+    falls = heights > 0
+    return Steps(levels[falls].cpu(), heights[falls].cpu())
 
 
 def rank_steps(ious: Tensor, threshold: float) -> Steps:
@@ -396,17 +397,15 @@ def promised_inner_region(probs: Tensor, level: float) -> Tensor:
 
 
 def promised_area(
-    samples: Tensor, alpha: float, level: float, class_id: int = 1
+    low: float, high: float, level: float
 ) -> tuple[float, float]:
     """The interval of `area_steps` at a level, in pixels.
 
     Args:
-        samples: Label maps (S, H, W).
-        alpha: See `area_interval`.
+        low: Lower end of the interval, see `area_interval`.
+        high: Upper end.
         level: From `promised_level`.
-        class_id: The class.
     """
-    low, high = area_interval(samples, alpha, class_id)
     low, high = max(low - level, 0.0) if low else 0.0, max(high + level, 0.0)
     # Too narrow by a negative level: the middle stands for it.
     return (low, high) if low <= high else ((low + high) / 2,) * 2

@@ -182,8 +182,9 @@ def test_what_is_promised_is_what_the_steps_count():
             ]
             mean = float(sum(wrong) / len(wrong))
             assert steps['inner_region'].loss(level) >= mean - 1e-6
+        ends = promises.area_interval(samples, 0.4)
         for level in (0.0, 1.0, 7.5):
-            low, high = promises.promised_area(samples, 0.4, level)
+            low, high = promises.promised_area(*ends, level)
             areas = (labels == 1).flatten(1).sum(1)
             outside = ((areas < low) | (areas > high)).double().mean()
             assert steps['area'].loss(level) == pytest.approx(float(outside))
