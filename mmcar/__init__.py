@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from .version import __version__
 
 __all__ = [
+    'StochasticInferencer',
     '__version__',
     'bounds',
     'calibration',
@@ -41,5 +42,6 @@ from .evaluation.functional import (
     hm_iou,
     hypotheses,
 )
+from .inference.inferencer import StochasticInferencer
+from .inference.wrapped_sampler import WrappedSampler as wrap
 from .sampling import sample_labels
-from .wrapped_model import WrappedModel as wrap

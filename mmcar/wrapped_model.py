@@ -14,12 +14,13 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict, Unpack
 
-from .sampling import sample_labels
+from .sampling import content_key, sample_labels
+from .sampling.drawing import SamplerSettings
 from .utils.checks import at_least, one_of
 from .utils.errors import UserError
-from .utils.windows import stitch
+from .utils.windows import stitch, windows
 
 OUTPUTS = ('logits', 'probs', 'sigmoid')
 KEYS = ('out', 'logits')
@@ -56,7 +57,8 @@ class WrappedModel(nn.Module):
             tuple: key, attribute or index. By default ``out`` (torchvision)
             or ``logits`` (Hugging Face).
         mean: Taken off each channel of the pixels as they are given, of 0 to
-            255 for 8 bits.
+            255 for 8 bits. Files are read with as many channels as it has
+            numbers, in colours if it is one number and no list.
         std: What each channel is then divided by.
         bgr: The model wants the channels of colour images reversed; ``mean``
             and ``std`` are in its order.
@@ -67,6 +69,7 @@ class WrappedModel(nn.Module):
         window: Height and width of windows in which large images are seen;
             probabilities are averaged where windows overlap.
         stride: Distance of windows, two thirds of them by default.
+        classes: Names of the K classes, of which 'sigmoid' has two.
 
     Example:
         >>> net = nn.Conv2d(3, 2, 3, padding=1).eval()
@@ -92,18 +95,17 @@ class WrappedModel(nn.Module):
         divisor: int = 1,
         window: Size | None = None,
         stride: Size | None = None,
+        classes: Sequence[str] | None = None,
     ) -> None:
         super().__init__()
         one_of(OUTPUTS, output=output)
         at_least(1, divisor=divisor)
-        if window is None and stride is not None:
-            raise UserError(f'stride={stride} without window: give both')
         self.model = load(model)
         self.output, self.key, self.bgr = output, key, bgr
-        self.size, self.divisor, self.window = size, divisor, window
-        self.stride = stride or (
-            window and (max(1, window[0] * 2 // 3), max(1, window[1] * 2 // 3))
-        )
+        self.size, self.divisor = size, divisor
+        self.window = windows(window, stride)
+        self.classes = classes
+        self.channels = len(mean) if isinstance(mean, Sequence) else 3
         for name, value in (('mean', mean), ('std', std)):
             row = torch.as_tensor(value, dtype=torch.float32).reshape(-1, 1, 1)
             self.register_buffer(name, row, persistent=False)
@@ -131,14 +133,10 @@ class WrappedModel(nn.Module):
                 f'{self.mean.numel()} numbers'
             )
         inputs = (pixels - self.mean) / self.std
-        if self.window is None or self.stride is None:
+        if self.window is None:
             return self._see(inputs)
         return stitch(
-            lambda window, _: self._see(window),
-            inputs,
-            None,
-            self.window,
-            self.stride,
+            lambda window, _: self._see(window), inputs, None, *self.window
         )
 
     def sample(
@@ -146,7 +144,7 @@ class WrappedModel(nn.Module):
         images: Tensor | np.ndarray,
         num_samples: int = 16,
         seed: int = 0,
-        **sampler: Any,
+        **sampler: Unpack[SamplerSettings],
     ) -> Tensor:
         """Draw coherent label maps.
 
@@ -155,10 +153,12 @@ class WrappedModel(nn.Module):
             num_samples: Label maps per image, S.
             seed: Of the samples.
             sampler: Further settings of `sample_labels`, ``floor`` say.
+                Noise follows from the pixels of an image, or its key.
 
         Returns:
             (B, S, H, W).
         """
+        sampler.setdefault('keys', [*map(content_key, as_pixels(images))])
         return sample_labels(
             self(images), num_samples, seed, kind='probs', **sampler
         )
@@ -175,6 +175,11 @@ class WrappedModel(nn.Module):
         down, right = (-side % self.divisor for side in inner)
         seen = F.pad(seen, (0, right, 0, down), mode='replicate')
         probs = self._probs(self.model(seen), len(inputs))
+        if self.classes is not None and len(self.classes) != probs.shape[1]:
+            raise UserError(
+                f'classes: {len(self.classes)} names, but the model gives '
+                f'{probs.shape[1]} classes'
+            )
         if probs.shape[2:] != seen.shape[2:]:  # as of networks with a stride
             probs = F.interpolate(probs, seen.shape[2:], mode='bilinear')
         probs = probs[..., : inner[0], : inner[1]]

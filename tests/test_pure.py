@@ -70,6 +70,8 @@ def pure_modules():
         ):
             yield module.name
     yield 'mmcar.evaluation.torchmetrics'
+    yield 'mmcar.wrapped_model'
+    yield 'mmcar.inference.wrapped_sampler'
 
 
 @pytest.mark.parametrize('name', [*pure_modules()])

@@ -35,9 +35,9 @@ from mmcar.inference.model_loading import (
 from mmcar.inference.promises import KINDS, file_beside, fit_promises
 from mmcar.inference.scaling_fit import Fit
 from mmcar.models import CARSegmentor
-from mmcar.models.calibration_nets.scaling import METHODS
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file, write_json
+from mmcar.utils.scaling import METHODS
 
 
 def parse_args() -> argparse.Namespace:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mmcar import cli
 from mmcar.apis import StochasticInferencer
-from mmcar.inference.image_inputs import ImageInput, list_images
+from mmcar.inference.image_list import ImageInput, list_images
 from mmcar.inference.inferencer import Unreadable
 from mmcar.inference.results import InferenceResult, claim_out_dir
 from mmcar.report.image_figures import NOTE

@@ -22,7 +22,7 @@ from ..compat.configs import read_config
 from ..engine.black_box_cache import prepare_caches
 from ..evaluation.dataset_scores import DatasetScores
 from ..evaluation.metrics.base import labels_of, write_csv
-from ..inference.image_inputs import LoadedImage
+from ..inference.image_list import LoadedImage
 from ..inference.inferencer import Unreadable
 from ..inference.model_loading import load_model
 from ..inference.results import InferenceResult, claim_out_dir

@@ -6,18 +6,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import cv2
-import mmcv
-import mmengine.fileio as fileio
 import numpy as np
 from PIL import Image, ImageOps
 from torch import Tensor
 
+from ..structures.colours import visible
 from ..utils.errors import MissingFileError, UserError
 from ..utils.files import write_files
 from .deep_images import DeepImage, decode_deep
 
-IMAGE_SUFFIXES = ('.png', '.jpg', '.jpeg', '.bmp', '.gif', '.webp')
-IMAGE_SUFFIXES += ('.tif', '.tiff', '.ppm', '.pgm', '.pnm')
 # What Pillow calls them; MPO is a JPEG file with previews behind the image.
 FORMATS = ('PNG', 'JPEG', 'MPO', 'BMP', 'GIF', 'WEBP', 'TIFF', 'PPM')
 DEEP_STEPS = (
@@ -30,6 +27,10 @@ COLOR_TYPES = ('color', 'grayscale', 'unchanged')
 def read_bytes(path: str, backend_args: dict | None = None) -> bytes:
     """Read a file that a data set lists."""
     try:
+        if backend_args is None and '://' not in path:
+            return Path(path).read_bytes()
+        from mmengine import fileio
+
         return fileio.get(path, backend_args=backend_args)
     except FileNotFoundError as error:
         raise MissingFileError(
@@ -175,13 +176,8 @@ def input_image(
     if not isinstance(inputs, Tensor):
         inputs = inputs[0]
     image = inputs.detach().cpu().numpy().astype(np.float32)
-    image = image[::-1] if len(image) == 3 else image[[0, 0, 0]]
-    if image.min() < 0 or image.max() <= 1 or image.max() > 255:
-        # Not in the range of 8-bit images: show all there is.
-        low, high = image.min(), image.max()
-        image = 255 * (image - low) / max(high - low, 1e-6)
-    image = image.transpose(1, 2, 0).clip(0, 255).astype(np.uint8)
-    return mmcv.imresize(np.ascontiguousarray(image), shape[::-1])
+    image = image[::-1] if len(image) == 3 else image[:1]
+    return cv2.resize(visible(image.transpose(1, 2, 0)), shape[::-1])
 
 
 def encode_png(image: np.ndarray) -> bytes:

@@ -11,6 +11,7 @@ from typing import NamedTuple, NoReturn
 import mmengine.fileio as fileio
 
 from ..utils.errors import MissingFileError, UserError
+from ..utils.files import natural_key
 
 # A file and what is wrong with it.
 Problem = tuple[str, str]
@@ -83,14 +84,6 @@ def _refuse(error: OSError) -> NoReturn:
 def stem_of(file: str) -> str:
     """The path of a file without its suffix."""
     return osp.splitext(file)[0]
-
-
-def natural_key(name: str) -> list:
-    """Sort key that puts ``a10`` after ``a9``."""
-    return [
-        int(part) if part.isdecimal() else part
-        for part in re.split(r'(\d+)', name)
-    ]
 
 
 def group_labels(

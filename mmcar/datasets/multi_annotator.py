@@ -11,7 +11,7 @@ from mmseg.registry import DATASETS
 from ..structures import ClassFlips, sample_key_below
 from ..utils.checks import one_of
 from ..utils.errors import UserError
-from .image_files import IMAGE_SUFFIXES
+from ..utils.files import IMAGE_SUFFIXES
 from .label_files import LABEL_SUFFIXES
 from .label_index import read_index, read_names
 from .listing import (

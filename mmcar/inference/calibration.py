@@ -12,11 +12,11 @@ from torch.utils.data import DataLoader, Subset
 
 from ..evaluation import CalibrationMetric
 from ..models import CARSegmentor
-from ..models.calibration_nets.scaling import rescale
 from ..structures import label_distribution, sample_key, to_input, to_original
 from ..utils.errors import UserError
 from ..utils.progress import track
-from .scaling_fit import Fit, Pixels, fit_scaling
+from ..utils.scaling import rescale
+from .scaling_fit import Fit, Pixels, draw_pixels, fit_scaling
 
 SCORES = ('ECE', 'NLL', 'Brier')
 
@@ -104,7 +104,7 @@ def predict(
         )
 
 
-def draw_pixels(
+def pixels_of(
     sample: SegDataSample, log_probs: Tensor, number: int, ignore_index: int
 ) -> Pixels | None:
     """Draw labelled pixels of an image, always the same ones.
@@ -132,17 +132,8 @@ def draw_pixels(
         (size[0], size[1]),
         fill=0.0,
     )
-    labelled = maps[-1].flatten().nonzero()[:, 0].cpu().numpy()
-    if not len(labelled):
-        return None
-    digest = hashlib.sha256(sample_key(sample).encode()).digest()
-    random = np.random.default_rng(int.from_bytes(digest[:8], 'big'))
-    taken = min(number, len(labelled))
-    drawn = torch.from_numpy(random.choice(labelled, taken, replace=False))
-    return Pixels(
-        log_probs[0].flatten(1).cpu()[:, drawn].T.contiguous(),
-        maps[:-1].flatten(1).cpu()[:, drawn].T.contiguous(),
-        torch.full((taken,), len(labelled) / taken),
+    return draw_pixels(
+        log_probs[0], maps[:-1], maps[-1], number, sample_key(sample)
     )
 
 
@@ -159,7 +150,7 @@ def collect_pixels(
     """
     each = max(1, number // len(images))
     parts = [
-        draw_pixels(sample, log_probs, each, model.ignore_index)
+        pixels_of(sample, log_probs, each, model.ignore_index)
         for sample, log_probs in predict(model, images, 'fit', num_workers)
     ]
     found = [part for part in parts if part is not None]

@@ -2,26 +2,21 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
-from mmengine.config import Config
-from mmengine.device import get_device
 
-from ..compat.configs import read_config
-from ..compat.console import quiet
 from ..utils.checks import at_least
-from ..utils.errors import UserError
-from .image_inputs import (
-    ImagePipeline,
-    Inputs,
-    LoadedImage,
-    input_shape,
-    list_images,
-)
-from .model_loading import Size, load_model
-from .promises import Promises
+from ..utils.errors import UserError, needing
+from ..utils.windows import windows
+from .image_list import Inputs, LoadedImage, input_shape, list_images
 from .results import InferenceResult, claim_out_dir
+from .wrapped_sampler import WrappedSampler
+
+if TYPE_CHECKING:
+    from mmengine.config import Config
+
+Size = tuple[int, int]
 
 MAX_WAITING = 4
 """Batches that may wait for more images of their size."""
@@ -40,7 +35,7 @@ class Unreadable(NamedTuple):
 
 
 class StochasticInferencer:
-    """Draws label maps for images, with a model of ours or any of MMSeg's.
+    """Draws label maps for images, with a model of ours or anybody's.
 
     The config's test pipeline decides how images are loaded and resized. An
     image's samples depend on the seed and the image alone (one of the
@@ -49,13 +44,15 @@ class StochasticInferencer:
     size, or how many samples are asked for.
 
     Args:
-        config: Config, its path, ``'mmcar::...'`` or ``'mmseg::...'``.
+        config: Config, its path, ``'mmcar::...'`` or ``'mmseg::...'``; or
+            what `mmcar.wrap` gives, which has all settings of its own.
         checkpoint: Path or URL of the weights; None for a model that has
             nothing trained of its own.
         device: Where it runs; the best there is by default.
         sampler: For a model of MMSeg's, which does not sample: config of the
             generator that draws from its probabilities, by default
-            ``dict(type='GumbelSampler')``.
+            ``dict(type='GumbelSampler')``; for a wrapped model settings of
+            `mmcar.sample_labels`, ``dict(floor=0.02)`` say.
         window: Height and width of windows in which the networks see large
             images. Their probabilities are stitched, then each sample is
             drawn once for the whole image.
@@ -67,7 +64,7 @@ class StochasticInferencer:
 
     def __init__(
         self,
-        config: str | Path | Config,
+        config: 'str | Path | Config | WrappedSampler',
         checkpoint: str | Path | None = None,
         device: str | None = None,
         sampler: Mapping | None = None,
@@ -76,14 +73,36 @@ class StochasticInferencer:
         cfg_options: Mapping | None = None,
         promises: str | Path | None = None,
     ) -> None:
-        self.device = torch.device(device or get_device())
         seen = windows(window, stride)
+        if isinstance(config, WrappedSampler):
+            given = (checkpoint, window, stride, cfg_options, promises)
+            if any(one is not None for one in given):
+                raise UserError(
+                    'checkpoint, window, stride, cfg_options and promises are '
+                    'of configs: a wrapped model has settings of its own, '
+                    'give them to mmcar.wrap'
+                )
+            self.model = config
+            self.load = config.load
+            self.sampler = sampler
+            if device is not None:
+                config.to(device)
+            return
+        with needing('mmseg'):
+            from mmengine.device import get_device
+
+            from ..compat.configs import read_config
+            from ..compat.console import quiet
+            from .image_inputs import ImagePipeline
+            from .model_loading import load_model
+            from .promises import Promises
+        self.device = torch.device(device or get_device())
         with quiet():
             self.cfg = read_config(config, cfg_options)
             self.model = load_model(
                 self.cfg, checkpoint, self.device, sampler, seen
             )
-            self.pipeline = ImagePipeline(self.cfg)
+            self.load = ImagePipeline(self.cfg)
         self.promises = Promises.find(
             promises, checkpoint, self.model, self.cfg.model
         )
@@ -176,7 +195,7 @@ class StochasticInferencer:
         waiting: dict[tuple[int, ...], list[LoadedImage]] = {}
         for image in list_images(inputs):
             try:
-                loaded = self.pipeline(image)
+                loaded = self.load(image)
             except (UserError, OSError) as error:
                 yield Unreadable(image.name, f'{error}')
                 continue
@@ -199,6 +218,11 @@ class StochasticInferencer:
         seed: int | None,
         threshold: float | None,
     ) -> Iterator[InferenceResult]:
+        if isinstance(self.model, WrappedSampler):
+            yield from self.model.look_at(
+                batch, num_samples, seed, threshold, self.sampler
+            )
+            return
         data = dict(
             inputs=[image.packed['inputs'] for image in batch],
             data_samples=[image.packed['data_samples'] for image in batch],
@@ -206,8 +230,13 @@ class StochasticInferencer:
         samples = self.model.test_step(data, num_samples, seed)
         meta = self.model.dataset_meta
         for image, sample in zip(batch, samples, strict=True):
-            result = InferenceResult.of(image, sample, meta, threshold)
-            result.independent = self.model.draws_independently
+            result = InferenceResult.of(
+                image,
+                sample,
+                meta,
+                threshold,
+                self.model.draws_independently,
+            )
             if self.promises is not None:
                 result.promises = self.promises.of(
                     torch.from_numpy(result.class_probs),
@@ -216,24 +245,3 @@ class StochasticInferencer:
                     by_rule=threshold is None,
                 )
             yield result
-
-
-def windows(
-    window: Size | None, stride: Size | None
-) -> tuple[Size, Size] | None:
-    """Size and stride of windows, if any are asked for."""
-    if window is None:
-        if stride is not None:
-            raise UserError(f'stride={stride} without window: give both.')
-        return None
-    height, width = (int(side) for side in window)
-    default = (max(1, height * 2 // 3), max(1, width * 2 // 3))
-    down, right = (int(side) for side in stride or default)
-    at_least(1, window_height=height, window_width=width)
-    at_least(1, stride_height=down, stride_width=right)
-    if down > height or right > width:
-        raise UserError(
-            f'stride={(down, right)} leaves gaps between windows of '
-            f'{(height, width)} pixels: make it smaller.'
-        )
-    return (height, width), (down, right)

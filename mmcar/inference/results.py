@@ -2,18 +2,16 @@
 
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import cv2
 import numpy as np
 import torch
-from matplotlib.figure import Figure
-from mmseg.structures import SegDataSample
+from torch import Tensor
 
-from ..datasets.image_files import write_png
-from ..evaluation import (
+from ..evaluation.functional import (
     ContourBoxplot,
     FlipState,
     Hypothesis,
@@ -23,26 +21,16 @@ from ..evaluation import (
     find_flip_states,
     hypotheses,
 )
-from ..report import (
-    draw_contour_boxplot,
-    draw_hypotheses,
-    draw_promises,
-    draw_uncertainty,
-    overlay_labels,
-)
-from ..report.pictures import (
-    drop_samples,
-    encode_labels,
-    pick_pixels,
-    shown_size,
-    write_figure,
-)
 from ..structures import ClassFlips
 from ..structures.colours import overlay_palette
-from ..utils.errors import UserError
+from ..utils.errors import UserError, needing
 from ..utils.files import inside, write_file, write_files
-from .image_inputs import Inputs, LoadedImage, OneInput
-from .promises import ImagePromise
+from .image_list import Inputs, LoadedImage, OneInput
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from .promises import ImagePromise
 
 DPI = 110
 SHOWN = 1536
@@ -92,31 +80,66 @@ class InferenceResult:
     classes: Sequence[str]
     palette: np.ndarray
     independent: bool = True
-    promises: Sequence[ImagePromise] = ()
+    promises: 'Sequence[ImagePromise]' = ()
 
     @classmethod
     def of(
         cls,
         loaded: LoadedImage,
-        sample: SegDataSample,
-        meta: dict,
+        sample: Any,
+        meta: Mapping,
         threshold: float | None = None,
+        independent: bool = True,
     ) -> 'InferenceResult':
-        """Collect what a model predicted.
+        """Collect what a `StochasticSegmentor` predicted.
 
         Args:
             loaded: The image.
-            sample: With the predictions of a `StochasticSegmentor`.
+            sample: Data sample with the predictions.
+            meta: See :meth:`of_maps`, as all that follows.
+            threshold: Likewise.
+            independent: Likewise.
+        """
+        return cls.of_maps(
+            loaded,
+            sample.pred_samples.data.cpu(),
+            sample.seg_logits.data.float().cpu().exp(),
+            sample.sample_probs.data.float().cpu(),
+            sample.pred_sem_seg.data[0].cpu(),
+            meta,
+            threshold,
+            independent,
+            sample.get('sample_weights'),
+        )
+
+    @classmethod
+    def of_maps(
+        cls,
+        loaded: LoadedImage,
+        samples: Tensor,
+        probs: Tensor,
+        mean: Tensor,
+        decision: Tensor,
+        meta: Mapping,
+        threshold: float | None = None,
+        independent: bool = True,
+        weights: Tensor | None = None,
+    ) -> 'InferenceResult':
+        """Look at samples in every way there is.
+
+        Args:
+            loaded: The image.
+            samples: Label maps (S, H, W).
+            probs: Pixelwise probabilities (K, H, W).
+            mean: Mean of the samples' probabilities (K, H, W).
+            decision: Most probable class of each pixel (H, W).
             meta: ``classes``, and where known ``palette``, ``class_flips``.
             threshold: Distance from which hypotheses differ; None: by rule.
+            independent: Whether the samples are independent of each other.
+            weights: What each sample stands for (S,); None: the same.
         """
-        samples = sample.pred_samples.data.cpu()
-        decision = sample.pred_sem_seg.data[0].cpu().to(samples.dtype)
-        probs = sample.seg_logits.data.float().cpu().exp()
-        mean = sample.sample_probs.data.float().cpu()
-        number = len(probs)
+        number, decision = len(probs), decision.to(samples.dtype)
         flips = ClassFlips.parse(meta.get('class_flips'), number)
-        weights = sample.get('sample_weights')
         if weights is None:
             weights = torch.ones(len(samples)).double() / len(samples)
         weights = weights.cpu()
@@ -144,6 +167,7 @@ class InferenceResult:
             boxplot=contour_boxplot(samples == 1) if number == 2 else None,
             classes=meta['classes'],
             palette=overlay_palette(number, meta.get('palette')),
+            independent=independent,
         )
 
     def summary(self) -> dict:
@@ -192,6 +216,16 @@ class InferenceResult:
             figures: Draw uncertainty, hypotheses and contours, which takes
                 longer than the rest.
         """
+        with needing('figures'):
+            from PIL import Image
+
+            from ..report import overlay_labels
+            from ..report.pictures import (
+                drop_samples,
+                encode_labels,
+                encode_picture,
+                write_figure,
+            )
 
         def path(kind: str, ending: str = '.png') -> Path:
             return inside(Path(out_dir) / kind, self.name + ending)
@@ -204,7 +238,7 @@ class InferenceResult:
         )
         drop_samples(path('samples', ''), len(self.samples))
         overlay = overlay_labels(self.image, self.decision, self.palette)
-        write_png(path('overlay'), cv2.cvtColor(overlay, cv2.COLOR_RGB2BGR))
+        write_file(path('overlay'), encode_picture(Image.fromarray(overlay)))
         drawn = self.figures() if figures else {}
         for kind in FIGURES:
             if kind in drawn:
@@ -216,11 +250,19 @@ class InferenceResult:
         else:
             path('npz', '.npz').unlink(missing_ok=True)
 
-    def figures(self) -> dict[str, Figure]:
+    def figures(self) -> dict[str, 'Figure']:
         """Draw ``uncertainty``, ``hypotheses`` and what else there is.
 
         ``contours`` if K = 2, ``promises`` if something is promised.
         """
+        with needing('figures'):
+            from ..report import (
+                draw_contour_boxplot,
+                draw_hypotheses,
+                draw_promises,
+                draw_uncertainty,
+            )
+            from ..report.pictures import shown_size
         height, width = self.decision.shape
         if max(height, width) > SHOWN:
             return self._picked(shown_size((height, width), SHOWN)).figures()
@@ -253,6 +295,10 @@ class InferenceResult:
 
     def _picked(self, size: tuple[int, int]) -> 'InferenceResult':
         """The result at a smaller size, for figures."""
+        import cv2
+
+        from ..report.pictures import pick_pixels
+
         box = self.boxplot
         if box is not None:
             regions = {

@@ -1,13 +1,15 @@
 """Fit a scaling of probabilities to pixels, by maximum likelihood."""
 
+import hashlib
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from ..models.calibration_nets.scaling import identity_parameters, rescale
+from ..utils.scaling import identity_parameters, rescale
 
 CHUNK = 32768
 """Pixels that are in double precision at once."""
@@ -48,6 +50,35 @@ class Fit:
     nll_after: float
     unseen: tuple[int, ...] = ()
     refused: str | None = None
+
+
+def draw_pixels(
+    log_probs: Tensor, targets: Tensor, valid: Tensor, number: int, key: str
+) -> Pixels | None:
+    """Draw labelled pixels of an image, always the same ones.
+
+    Args:
+        log_probs: F's log-probabilities (K, H, W).
+        targets: Label distribution (K, H, W).
+        valid: Labelled pixels (H, W).
+        number: How many at most.
+        key: Of the image; which pixels are drawn follows from it.
+
+    Returns:
+        The pixels, on the CPU; None if nothing is labelled.
+    """
+    labelled = valid.flatten().nonzero()[:, 0].cpu().numpy()
+    if not len(labelled):
+        return None
+    digest = hashlib.sha256(key.encode()).digest()
+    random = np.random.default_rng(int.from_bytes(digest[:8], 'big'))
+    taken = min(number, len(labelled))
+    drawn = torch.from_numpy(random.choice(labelled, taken, replace=False))
+    return Pixels(
+        log_probs.flatten(1).cpu()[:, drawn].T.contiguous(),
+        targets.flatten(1).cpu()[:, drawn].T.contiguous(),
+        torch.full((taken,), len(labelled) / taken),
+    )
 
 
 def cross_entropy(

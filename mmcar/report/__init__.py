@@ -1,4 +1,9 @@
-"""Figures: samples, hypotheses, uncertainty, reliability, training curves."""
+"""Figures: samples, hypotheses, uncertainty, reliability, training curves.
+
+Hooks need MMSegmentation, what draws arrays does not.
+"""
+
+from importlib.util import find_spec
 
 from .figures import (
     SampleRow,
@@ -9,7 +14,6 @@ from .figures import (
     find_logs,
     read_curves,
 )
-from .hooks import FiguresHook, SaveSamplesHook
 from .image_figures import (
     draw_contour_boxplot,
     draw_hypotheses,
@@ -17,3 +21,6 @@ from .image_figures import (
     draw_uncertainty,
 )
 from .pictures import overlay_labels
+
+if find_spec('mmseg') is not None:
+    from .hooks import FiguresHook, SaveSamplesHook

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from torch import Tensor
 
-from ..evaluation import (
+from ..evaluation.functional import (
     ContourBoxplot,
     FlipState,
     Hypothesis,

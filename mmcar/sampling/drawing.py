@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from torch import Tensor
+from typing_extensions import TypedDict
 
 from ..utils.checks import one_of, positive
 from ..utils.errors import UserError
@@ -15,6 +16,19 @@ from .noise import NormalNoise, SobolNoise, content_key
 _NOISE = {'normal': NormalNoise, 'sobol': SobolNoise}
 # How far from 1 half precision may leave a sum of probabilities.
 _ROUNDING = 0.01
+
+
+class SamplerSettings(TypedDict, total=False):
+    """Settings of `sample_labels` that need no look at what is given."""
+
+    keys: Sequence[str] | None
+    noise: str
+    temperature: float
+    groups: Sequence[Sequence[int]] | None
+    correlation_length: float | None
+    num_features: int
+    common: float
+    floor: float
 
 
 @torch.no_grad()

@@ -72,3 +72,19 @@ def overlay_palette(
     if num_classes <= 2:
         return np.array([GROUND, DISTINCT[0]], np.uint8)
     return extended(DISTINCT, num_classes)
+
+
+def visible(image: np.ndarray) -> np.ndarray:
+    """An image (H, W, C) of any values as one to be shown.
+
+    Args:
+        image: RGB if C = 3; of any other number the first channel is shown.
+
+    Returns:
+        (H, W, 3) uint8. Values outside the range of 8 bits are stretched.
+    """
+    rgb = image if image.shape[2] == 3 else image[..., [0, 0, 0]]
+    low, high = float(rgb.min()), float(rgb.max())
+    if low < 0 or high <= 1 or high > 255:
+        rgb = 255 * (rgb.astype(np.float32) - low) / max(high - low, 1e-6)
+    return np.ascontiguousarray(rgb.clip(0, 255).astype(np.uint8))

@@ -3,6 +3,8 @@
 import errno
 import socket
 import urllib.error
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -46,6 +48,18 @@ class MissingFileError(UserError, FileNotFoundError):
 
 class NonFiniteError(UserError):
     """Values that must be finite are NaN or infinite."""
+
+
+@contextmanager
+def needing(extra: str) -> Iterator[None]:
+    """Let a missing package name the extra of mmcar that brings it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f'{error.name} is not installed, which is needed here: pip '
+            f"install 'mmcar[{extra}]'"
+        ) from error
 
 
 def sentence_of(error: BaseException) -> str | None:

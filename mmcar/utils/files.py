@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path, PurePath
@@ -15,6 +16,10 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
+IMAGE_SUFFIXES = (
+    *('.png', '.jpg', '.jpeg', '.bmp', '.gif', '.webp'),
+    *('.tif', '.tiff', '.ppm', '.pgm', '.pnm'),
+)
 PART = '.part'
 IN_USE = (errno.EACCES, errno.EAGAIN)  # what a lock of another raises
 FOLDER = 0x10  # in the attributes of a zip archive's entry
@@ -171,3 +176,11 @@ def inside(folder: str | Path, name: str | PurePath) -> Path:
             "it, without '..' and not absolute."
         )
     return Path(folder) / relative
+
+
+def natural_key(name: str) -> list:
+    """Sort key that puts ``a10`` after ``a9``."""
+    return [
+        int(part) if part.isdecimal() else part
+        for part in re.split(r'(\d+)', name)
+    ]

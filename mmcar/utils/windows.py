@@ -1,6 +1,7 @@
 """Windows over an image that does not fit a network at once."""
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -30,23 +31,47 @@ def window_of(cfg: Mapping, path: str) -> Window | None:
     one_of(('whole', 'slide'), **{f'{path}.mode': mode})
     if mode == 'whole':
         return None
-    window = []
-    for key in ('crop_size', 'stride'):
-        value = cfg.get(key)
+    names = f'{path}.crop_size', f'{path}.stride'
+    return _checked(names, cfg.get('crop_size'), cfg.get('stride'))
+
+
+def windows(window: Any, stride: Any = None) -> Window | None:
+    """Size and stride of windows, if any are asked for.
+
+    Args:
+        window: Height and width, or one number for both; None for none.
+        stride: Likewise; None for two thirds of the window.
+
+    Raises:
+        UserError: A value that cannot work.
+    """
+    if window is None:
+        if stride is not None:
+            raise UserError(f'stride={stride} without window: give both.')
+        return None
+    names = 'window', 'stride'
+    size, _ = _checked(names, window, window)
+    thirds = max(1, size[0] * 2 // 3), max(1, size[1] * 2 // 3)
+    return _checked(names, size, thirds if stride is None else stride)
+
+
+def _checked(names: tuple[str, str], window: Any, stride: Any) -> Window:
+    """Size and stride as pairs, or a UserError that names the wrong one."""
+    pairs = []
+    for name, value in zip(names, (window, stride), strict=True):
         sides = (value, value) if isinstance(value, int) else value
         if not sides or len(sides) != 2 or min(sides) < 1:
             raise UserError(
-                f"{path}.{key}={value!r}: mode='slide' needs a height and "
-                'width in pixels.'
+                f'{name}={value!r}: expected a height and width in pixels.'
             )
-        window.append((int(sides[0]), int(sides[1])))
-    crop, stride = window
-    if stride[0] > crop[0] or stride[1] > crop[1]:
+        pairs.append((int(sides[0]), int(sides[1])))
+    size, step = pairs
+    if step[0] > size[0] or step[1] > size[1]:
         raise UserError(
-            f'{path}.stride={stride} leaves gaps between windows of '
-            f'crop_size={crop}: make it smaller.'
+            f'{names[1]}={step} leaves gaps between windows of '
+            f'{names[0]}={size}: make it smaller.'
         )
-    return crop, stride
+    return size, step
 
 
 def window_for(image: Tensor) -> Window | None:

@@ -2,7 +2,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmcar.datasets.image_files import IMAGE_SUFFIXES
 from mmcar.datasets.label_files import LABEL_SUFFIXES
 from mmcar.datasets.listing import (
     find_unpaired,
@@ -10,6 +9,7 @@ from mmcar.datasets.listing import (
     list_files,
     match_files,
 )
+from mmcar.utils.files import IMAGE_SUFFIXES
 
 
 def touch(root, *names):

@@ -10,8 +10,8 @@ from mmengine.model import revert_sync_batchnorm
 from mmseg.registry import MODELS
 
 from mmcar.apis import StochasticInferencer
-from mmcar.inference.image_inputs import list_images
-from mmcar.inference.inferencer import Unreadable, windows
+from mmcar.inference.image_list import list_images
+from mmcar.inference.inferencer import Unreadable
 from mmcar.utils.errors import UserError
 from tests.test_inference.models import (
     own_config,
@@ -163,7 +163,7 @@ def test_a_stock_model_stays_what_it_was(stock, images):
     model = revert_sync_batchnorm(MODELS.build(stock.cfg.model)).eval()
     inner = stock.model.decode_head.black_box.segmentor
     model.load_state_dict(inner.state_dict())
-    loaded = stock.pipeline(list_images(images[1])[0]).packed
+    loaded = stock.load(list_images(images[1])[0]).packed
     data = dict(
         inputs=[loaded['inputs']], data_samples=[loaded['data_samples']]
     )
@@ -188,7 +188,7 @@ def test_the_pipeline_resizes_and_results_have_the_original_size(tmp_path):
     weights = save_weights(cfg, tmp_path / 'w.pth')
     inferencer = StochasticInferencer(cfg, weights, device='cpu')
     path = write_images(tmp_path / 'x', [(12, 20)])[0]
-    loaded = inferencer.pipeline(list_images(path)[0]).packed
+    loaded = inferencer.load(list_images(path)[0]).packed
     assert loaded['inputs'].shape == (3, 32, 32)
     for one in (path, read_bgr(path)):
         result = inferencer(one, num_samples=3)[0]
@@ -243,15 +243,15 @@ def test_memory_is_bounded_by_waiting_batches(own, tmp_path):
     listed = list_images(write_images(tmp_path / 'x', sizes))
     loaded = []
 
-    def load(image, pipeline=own.pipeline):
+    def load(image, pipeline=own.load):
         loaded.append(image.name)
         return pipeline(image)
 
-    usual, own.pipeline = own.pipeline, load
+    usual, own.load = own.load, load
     try:
         next(own.predict_each(listed, num_samples=1, batch_size=2))
     finally:
-        own.pipeline = usual
+        own.load = usual
     assert len(loaded) == 8
 
 
@@ -260,17 +260,6 @@ def test_a_folder_that_cannot_be_written_fails_first(own, images, tmp_path):
     taken.write_text('a file')
     with pytest.raises(ValueError, match='no files can be written'):
         own(images, out_dir=taken)
-
-
-def test_windows_that_cannot_be():
-    assert windows(None, None) is None
-    assert windows((30, 60), None) == ((30, 60), (20, 40))
-    with pytest.raises(ValueError, match='without window'):
-        windows(None, (4, 4))
-    with pytest.raises(ValueError, match='leaves gaps'):
-        windows((8, 8), (9, 4))
-    with pytest.raises(ValueError, match='window_width=0'):
-        windows((8, 0), None)
 
 
 def test_wrong_numbers(own, images):

@@ -8,7 +8,7 @@ from mmseg.structures import SegDataSample
 from PIL import Image
 
 from mmcar.apis import StochasticInferencer
-from mmcar.inference.image_inputs import LoadedImage
+from mmcar.inference.image_list import LoadedImage
 from mmcar.inference.results import InferenceResult, claim_out_dir
 from tests.test_inference.models import own_config, save_weights, write_images
 

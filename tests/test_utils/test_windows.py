@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmcar.utils.windows import iter_windows, stitch
+from mmcar.utils.windows import iter_windows, stitch, windows
 from tests.toys import toy_batch, toy_config, toy_model
 
 SIDE = st.integers(1, 9)
@@ -138,3 +138,14 @@ def test_a_generator_in_one_window_draws_what_it_draws_at_once(
 def test_bad_windows_are_refused(cfg, message):
     with pytest.raises(ValueError, match=message):
         toy_model(test_cfg=cfg)
+
+
+def test_windows_that_cannot_be():
+    assert windows(None, None) is None
+    assert windows((30, 60), None) == ((30, 60), (20, 40))
+    with pytest.raises(ValueError, match='without window'):
+        windows(None, (4, 4))
+    with pytest.raises(ValueError, match='leaves gaps'):
+        windows((8, 8), (9, 4))
+    with pytest.raises(ValueError, match=r'window=\(8, 0\)'):
+        windows((8, 0), None)
