@@ -78,11 +78,11 @@ class WrappedBlackBox(FrozenBlackBox):
         """Its own windows; one that resizes images sees them whole."""
         own = self.wrapped
         whole = own.size and (own.size, own.size)
-        return (own.window, own.stride) if own.window else whole
+        return own.window or whole
 
     def set_window(self, window: Window) -> None:
         """See large images in these windows from now on."""
-        self.wrapped.window, self.wrapped.stride = window
+        self.wrapped.window = window
 
     def predict_file(self, image: Tensor) -> tuple[Tensor, Tensor]:
         """Predict an image as it lies on disk.
@@ -162,8 +162,9 @@ class OnnxBlackBox(WrappedBlackBox):
 
 def count_classes(wrapped: WrappedModel) -> int:
     """The classes that a model gives of a black image."""
-    channels = wrapped.mean.numel() if wrapped.mean.numel() > 1 else 3
-    size = wrapped.size or wrapped.window or TRIED
+    size, channels = wrapped.size or TRIED, wrapped.channels
+    if wrapped.window:
+        size = wrapped.window[0]
     try:
         return wrapped(torch.zeros(1, channels, *size)).shape[1]
     except UserError:
