@@ -219,13 +219,7 @@ class InferenceResult:
         with needing('figures'):
             from PIL import Image
 
-            from ..report import overlay_labels
-            from ..report.pictures import (
-                drop_samples,
-                encode_labels,
-                encode_picture,
-                write_figure,
-            )
+            from ..report import pictures
 
         def path(kind: str, ending: str = '.png') -> Path:
             return inside(Path(out_dir) / kind, self.name + ending)
@@ -234,15 +228,20 @@ class InferenceResult:
         for k, sample in enumerate(self.samples):
             maps[path('samples', f'/{k:03d}.png')] = sample
         write_files(
-            (p, encode_labels(m, self.palette)) for p, m in maps.items()
+            (p, pictures.encode_labels(m, self.palette))
+            for p, m in maps.items()
         )
-        drop_samples(path('samples', ''), len(self.samples))
-        overlay = overlay_labels(self.image, self.decision, self.palette)
-        write_file(path('overlay'), encode_picture(Image.fromarray(overlay)))
+        pictures.drop_samples(path('samples', ''), len(self.samples))
+        overlay = pictures.overlay_labels(
+            self.image, self.decision, self.palette
+        )
+        write_file(
+            path('overlay'), pictures.encode_picture(Image.fromarray(overlay))
+        )
         drawn = self.figures() if figures else {}
         for kind in FIGURES:
             if kind in drawn:
-                write_figure(path(kind), drawn[kind], DPI)
+                pictures.write_figure(path(kind), drawn[kind], DPI)
             else:  # what another run has left
                 path(kind).unlink(missing_ok=True)
         if npz:
@@ -256,23 +255,22 @@ class InferenceResult:
         ``contours`` if K = 2, ``promises`` if something is promised.
         """
         with needing('figures'):
-            from ..report import (
-                draw_contour_boxplot,
-                draw_hypotheses,
-                draw_promises,
-                draw_uncertainty,
-            )
-            from ..report.pictures import shown_size
+            from .. import report
+            from ..report import pictures
         height, width = self.decision.shape
         if max(height, width) > SHOWN:
-            return self._picked(shown_size((height, width), SHOWN)).figures()
+            return self._picked(
+                pictures.shown_size((height, width), SHOWN)
+            ).figures()
         maps = {
             'pixelwise probabilities': self.entropy,
             f'mean of {len(self.samples)} samples': self.sample_entropy,
         }
         figures = dict(
-            uncertainty=draw_uncertainty(self.image, maps, len(self.classes)),
-            hypotheses=draw_hypotheses(
+            uncertainty=report.draw_uncertainty(
+                self.image, maps, len(self.classes)
+            ),
+            hypotheses=report.draw_hypotheses(
                 self.image,
                 self.decision,
                 self.samples,
@@ -283,12 +281,12 @@ class InferenceResult:
             ),
         )
         if self.boxplot is not None:
-            figures['contours'] = draw_contour_boxplot(
+            figures['contours'] = report.draw_contour_boxplot(
                 self.image, self.samples == 1, self.boxplot, self.classes[1]
             )
         if self.promises:
             maps = self.samples[[h.representative for h in self.hypotheses]]
-            figures['promises'] = draw_promises(
+            figures['promises'] = report.draw_promises(
                 self.image, maps, self.promises
             )
         return figures
