@@ -1,7 +1,7 @@
 """A generator whose samples have F's frequencies, whatever it learns."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from mmseg.registry import MODELS
@@ -12,17 +12,8 @@ from ...utils.checks import positive
 from ..parts import build_part
 from .base import BaseGenerator
 
-
-class RankedFeatures(NamedTuple):
-    """What does not depend on noise.
-
-    Attributes:
-        log_probs: F's log-probabilities (B, K, H, W).
-        features: What the generator of the scores encoded.
-    """
-
-    log_probs: Tensor
-    features: Any
+RankedFeatures = tuple[Tensor, Any]
+"""F's log-probabilities (B, K, H, W), and what gives the scores encoded."""
 
 
 @MODELS.register_module()
@@ -70,17 +61,14 @@ class RankedGenerator(BaseGenerator):
 
     def encode(self, image: Tensor, log_probs: Tensor) -> RankedFeatures:
         """Run what needs no noise of the generator of the scores."""
-        return RankedFeatures(
-            log_probs, self.generator.encode(image, log_probs)
-        )
+        return log_probs, self.generator.encode(image, log_probs)
 
     def decode(self, features: RankedFeatures, z: Tensor) -> Tensor:
         """Return soft maps (S, B, K, H, W) of all samples (S, B, d)."""
         noise, own = z.tensor_split([NOISE_SIZE], dim=-1)
-        scores = self.generator.decode(features.features, own)
-        return self.margins.maps(
-            scores, features.log_probs, noise, self._temperature
-        )
+        log_probs, inner = features
+        scores = self.generator.decode(inner, own)
+        return self.margins.maps(scores, log_probs, noise, self._temperature)
 
     def sample(self, features: RankedFeatures, z: Tensor) -> Tensor:
         """Return soft maps (S, B, K, H, W), in full precision."""
@@ -89,16 +77,12 @@ class RankedGenerator(BaseGenerator):
     def sample_labels(self, features: RankedFeatures, z: Tensor) -> Tensor:
         """Return label maps (S, B, H, W), scores one sample at a time."""
         noise, own = z.tensor_split([NOISE_SIZE], dim=-1)
-        scores = [
-            self.generator.decode(features.features, one)
-            for one in own[:, None]
-        ]
-        return self.margins.labels(
-            torch.cat(scores), features.log_probs, noise
-        )
+        log_probs, inner = features
+        scores = [self.generator.decode(inner, one) for one in own[:, None]]
+        return self.margins.labels(torch.cat(scores), log_probs, noise)
 
     def posterior(
         self, features: RankedFeatures
     ) -> tuple[Tensor, Tensor] | None:
         """Return that of the generator of the scores."""
-        return self.generator.posterior(features.features)
+        return self.generator.posterior(features[1])

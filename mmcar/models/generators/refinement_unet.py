@@ -46,18 +46,9 @@ class UNetFeatures(NamedTuple):
     posterior: tuple[Tensor, Tensor] | None = None
 
 
-class LargeImage(NamedTuple):
-    """An image that is looked at in windows, again for every sample.
-
-    Attributes:
-        log_probs: F's log-probabilities (B, K, H, W).
-        image: The image (B, C, H, W).
-        windows: Their size and stride.
-    """
-
-    log_probs: Tensor
-    image: Tensor
-    windows: Window
+LargeImage = tuple[Tensor, Tensor, Window]
+"""What is looked at in windows, again for every sample: F's log-probabilities
+(B, K, H, W), the image (B, C, H, W), size and stride of the windows."""
 
 
 @MODELS.register_module()
@@ -112,9 +103,9 @@ class RefinementUNet(BaseGenerator):
         one_of(('deconv', 'resize'), upsample=upsample)
         fraction(dropout=dropout)
         positive(temperature=temperature)
-        shared = None
-        if gumbel is not None:
-            shared = build_gumbel(num_classes, **gumbel)
+        shared = (
+            None if gumbel is None else build_gumbel(num_classes, **gumbel)
+        )
         gumbel_size = shared.noise_size if shared else 0
         super().__init__(gumbel_size + noise_size, temperature, init_cfg)
         self.num_classes = num_classes
@@ -152,7 +143,7 @@ class RefinementUNet(BaseGenerator):
         windows = None if self.training else window_for(image)
         if windows is None:
             return self._look(image, log_probs)
-        return LargeImage(log_probs, image, windows)
+        return log_probs, image, windows
 
     def _look(self, image: Tensor, log_probs: Tensor) -> UNetFeatures:
         channels(image, **{'generator.in_channels': self.in_channels})
@@ -175,35 +166,28 @@ class RefinementUNet(BaseGenerator):
 
     def decode(self, features: UNetFeatures | LargeImage, z: Tensor) -> Tensor:
         """Return logits (s, B, K, H, W) for noise ``z`` (s, B, d)."""
-        log_probs = features.log_probs
         own = 0 if self.gumbel is None else self.gumbel.noise_size
         shared, z = z[..., :own], z[..., own:]
-        if isinstance(features, LargeImage):  # the same noise in all windows
-            maps = [
-                stitch(
-                    partial(self._refine_window, z=one[None]),
-                    features.image,
-                    log_probs,
-                    *features.windows,
-                )
+        if isinstance(features, UNetFeatures):
+            log_probs, logits = features.log_probs, self._refine(features, z)
+        else:
+            log_probs, image, windows = features
+
+            def refine(image: Tensor, own: Tensor, one: Tensor) -> Tensor:
+                return self._refine(self._look(image, own), one[None])[0]
+
+            maps = [  # the same noise in all windows
+                stitch(partial(refine, one=one), image, log_probs, *windows)
                 for one in z
             ]
             logits = torch.stack(maps)
             if self.gumbel is not None:
                 log_probs = self.gumbel.likely(log_probs)
-        else:
-            logits = self._refine(features, z)
         if self.residual:
             logits = logits + log_probs
         if self.gumbel is None:
             return logits
         return self.gumbel.perturb(logits, shared)
-
-    def _refine_window(
-        self, image: Tensor, log_probs: Tensor | None, z: Tensor
-    ) -> Tensor:
-        assert log_probs is not None  # `stitch` passes it on
-        return self._refine(self._look(image, log_probs), z)[0]
 
     def _refine(self, features: UNetFeatures, z: Tensor) -> Tensor:
         """What is added to log F, or stands in its place, (s, B, K, H, W)."""
@@ -251,7 +235,6 @@ class LatentUNet(RefinementUNet):
 
     def posterior(self, features: UNetFeatures) -> tuple[Tensor, Tensor]:
         """Return mean and log-variance (B, noise_size) of the code."""
-        assert features.posterior is not None  # see `encode`
         return features.posterior
 
     def _latent(self, features: UNetFeatures, z: Tensor) -> Tensor:

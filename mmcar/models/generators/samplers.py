@@ -118,9 +118,8 @@ class TunedSampler(GumbelSampler):
         self.net = build_part('generator.net', net, num_classes)
         if getattr(self.net, 'black_box_classes', 0):
             raise UserError(
-                'generator.net.black_box_classes='
-                f'{self.net.black_box_classes}: expected 0, as G does not see '
-                'the black box'
+                'generator.net.black_box_classes: expected 0, as G does not '
+                'see the black box'
             )
         self.net_temperature = net_temperature
 
@@ -132,17 +131,19 @@ class TunedSampler(GumbelSampler):
     def encode(self, image: Tensor, log_probs: Tensor | None) -> Tensor:
         """Return the net's log-probabilities (B, K, H, W), whatever F's."""
         window = None if self.training else window_for(image)
+
+        def log_probs_of(image: Tensor) -> Tensor:
+            scaled = self.net(image).float() / self.net_temperature
+            return scaled.log_softmax(dim=1)
+
         if window is not None:
-            probs = stitch(self._probs, image, None, *window)
+            probs = stitch(
+                lambda x, _: log_probs_of(x).exp(), image, None, *window
+            )
             return self.gumbel.likely(safe_log(probs))
-        logits = self.net(image).float() / self.net_temperature
-        log_probs = logits.log_softmax(dim=1)
+        log_probs = log_probs_of(image)
         # What is left out would get no gradient, hence never come back.
         return log_probs if self.training else self.gumbel.likely(log_probs)
-
-    def _probs(self, image: Tensor, prior: None) -> Tensor:
-        """The net's probabilities (B, K, H, W) of a window."""
-        return (self.net(image).float() / self.net_temperature).softmax(1)
 
 
 @MODELS.register_module()

@@ -45,9 +45,8 @@ class UpBlock(nn.Module):
         self.conv_skip = nn.Conv2d(
             skip_channels, out_channels, 3, padding=1, bias=norm_cfg is None
         )
-        self.norm = nn.Identity()
-        if norm_cfg is not None:
-            self.norm = build_norm_layer(norm_cfg, out_channels)[1]
+        norm = norm_cfg and build_norm_layer(norm_cfg, out_channels)[1]
+        self.norm = norm or nn.Identity()
         # Two linear layers in one: scale and shift.
         self.film = nn.Linear(noise_size, 2 * out_channels)
         self.scale_offset = 1.0 if film == 'residual' else 0.0
@@ -74,15 +73,13 @@ class UpBlock(nn.Module):
             x = F.conv_transpose2d(x, weight, stride=2, padding=1)
             skip = skip + self.convolved_bias(skip.shape[-2:])
         else:
-            x = self.conv(self._upsample(x, skip.shape[-2:]))
+            size = skip.shape[-2:]
+            x = self.up(x)
+            if self.resize:
+                x = F.interpolate(x, size, mode='bilinear')
+            x = self.conv(x[..., : size[0], : size[1]])  # odd sizes
         x = x.reshape(groups) + skip
         return self.norm(x.flatten(0, 1)).reshape(groups)
-
-    def _upsample(self, x: Tensor, size: Sequence[int]) -> Tensor:
-        x = self.up(x)
-        if self.resize:
-            return F.interpolate(x, size, mode='bilinear', align_corners=False)
-        return x[..., : size[0], : size[1]]  # odd sizes
 
     def doubles(self, x: Tensor, skip: Tensor) -> bool:
         """Whether the transposed convolution gives the skip's size exactly.

@@ -120,7 +120,7 @@ def test_takes_the_noise_of_the_gumbel_sampler():
         ({'temperature': 0}, 'temperature=0'),
         (
             {'net': {**NET, 'black_box_classes': 4}},
-            'generator.net.black_box_classes=4',
+            'generator.net.black_box_classes',
         ),
         ({'net': {**NET, 'num_classes': 2}}, 'net.num_classes is 2'),
     ],
