@@ -6,9 +6,13 @@ import shlex
 import cv2
 import numpy as np
 import pytest
+import torch
 from mmengine.config import Config
-from mmseg.registry import DATASETS
+from mmengine.dataset import pseudo_collate
+from mmseg.registry import DATASETS, MODELS
 from PIL import Image
+
+from mmcar.engine.black_box_cache import prepare_caches
 
 from ..test_datasets.encoding import png16
 from .project import ROOT, run
@@ -17,8 +21,9 @@ SIZES = ((584, 565), (605, 700))
 ITERS = {'2000': '3', '500': '2', '2500': '5'}
 
 
-def read_guide():
-    text = (ROOT / 'docs/own_data.md').read_text()
+def read_guide(part=0):
+    """Python and commands up to the model of one's own, or from there on."""
+    text = (ROOT / 'docs/own_data.md').read_text().split('## 5.')[part]
     blocks = re.findall(r'```(\w+)\n(.*?)```', text, flags=re.DOTALL)
     python = [code for kind, code in blocks if kind == 'python']
     shell = ''.join(code for kind, code in blocks if kind == 'bash')
@@ -87,6 +92,54 @@ def test_template_reads_images_of_odd_sizes(tmp_path, monkeypatch, deep):
                 255,
             }
             assert sample.sample_key.startswith(f'{split}/p1/{i}.')
+
+
+def test_on_a_model_of_ones_own(tmp_path, monkeypatch):
+    """Training reads crops of what B says of whole images."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    write_vessels(tmp_path / 'data/vessels', ((160, 144),) * 2)
+    follow(tmp_path)
+    (text,), _ = read_guide(1)
+    text = text.replace('565, 584', '144, 160')
+    (tmp_path / 'mine/on_my_model.py').write_text(text)
+    net = 'lambda: torch.nn.Conv2d(3, 2, 9, 2, 4)'
+    (tmp_path / 'my_net.py').write_text(f'import torch\n\nmake = {net}\n')
+    weights = torch.nn.Conv2d(3, 2, 9, 2, 4).state_dict()
+    torch.save(weights, 'my_net.pth')
+    cfg = Config.fromfile('mine/on_my_model.py')
+    prepare_caches(cfg)
+    model = MODELS.build(cfg.model)
+    box = model.decode_head.black_box
+
+    def sample_of(split):
+        dataset = DATASETS.build(cfg[f'{split}_dataloader'].dataset)
+        return model.data_preprocessor(pseudo_collate([dataset[0]]))
+
+    for split in ('val', 'train'):
+        data = sample_of(split)
+        (sample,) = data['data_samples']
+        whole = cv2.imread(sample.img_path)
+        whole = torch.from_numpy(whole.transpose(2, 0, 1))
+        expected, _ = box.predict_file(whole)
+        found = box(**named(data))[0]
+        if split == 'train':  # a crop, mirrored or not
+            assert found.shape == (2, 128, 128)
+            found = found.flip(-1) if sample.flip else found
+            windows = expected.unfold(1, 128, 1).unfold(2, 128, 1)
+            distance = (windows - found[:, None, None]).abs().amax((0, 3, 4))
+            assert distance.min() < 1 / 255
+        else:
+            assert (found - expected).abs().max() < 1 / 255
+        assert expected.std() > 0.02
+    data = sample_of('test')
+    kept = data['data_samples'][0].black_box_image.data
+    expected, _ = box.predict_file(kept)
+    assert torch.equal(box(**named(data))[0], expected)
+
+
+def named(data):
+    return dict(image=data['inputs'], data_samples=data['data_samples'])
 
 
 def test_template_has_the_lines_that_the_guide_changes():
