@@ -1,19 +1,14 @@
 """A bar with an ETA on a terminal; elsewhere a line now and then."""
 
 import time
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from datetime import timedelta
-from types import TracebackType
 from typing import TypeVar
 
 import torch.distributed as dist
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Column
 
 PAUSE = 30.0
@@ -28,7 +23,7 @@ def is_main_process() -> bool:
     return not joined or dist.get_rank() == 0
 
 
-class ProgressBar:
+class ProgressBar(AbstractContextManager):
     """How far a stage is, on stderr, told by the main process alone.
 
     While it runs there is a bar, if stderr is a terminal, or a plain line
@@ -43,21 +38,16 @@ class ProgressBar:
     def __init__(self, title: str, total: int, done: int = 0) -> None:
         self.title, self.total, self.done = title, total, done
         self.first, self.note = done, ''
-        self.seconds_left: float | None = None
         self.shown = is_main_process()
         self.start = self.last_line = time.monotonic()
         self.console = Console(stderr=True, highlight=False)
-        self.live = self._live() if self._draws() else None
-
-    def _draws(self) -> bool:
-        console = self.console
-        alive = console.is_terminal and not console.is_dumb_terminal
-        return self.shown and alive
-
-    def _live(self) -> Progress:
+        self.live: Progress | None = None
+        alive = self.console.is_terminal and not self.console.is_dumb_terminal
+        if not (self.shown and alive):
+            return
         whole = Column(no_wrap=True)
         cut = Column(no_wrap=True, ratio=1)  # what a narrow window loses
-        live = Progress(
+        self.live = Progress(
             TextColumn('{task.description}', table_column=whole),
             BarColumn(bar_width=20),
             MofNCompleteColumn(table_column=whole),
@@ -67,11 +57,10 @@ class ProgressBar:
             transient=True,
             expand=True,
         )
-        self.task = live.add_task(
-            self.title, total=self.total, completed=self.done, left='', note=''
+        self.task = self.live.add_task(
+            title, True, total, done, left='', note=''
         )
-        live.start()
-        return live
+        self.live.start()
 
     def update(
         self, done: int, note: str = '', seconds_left: float | None = None
@@ -84,17 +73,21 @@ class ProgressBar:
             seconds_left: If something is known about it; by default the
                 steps left take as long as those done.
         """
-        self.done, self.note, self.seconds_left = done, note, seconds_left
+        self.done, self.note = done, note
+        passed = time.monotonic() - self.start
+        if seconds_left is None and done > self.first:
+            each = passed / (done - self.first)
+            seconds_left = each * (self.total - done)
+        eta = '' if seconds_left is None else f'ETA {duration(seconds_left)}'
+        left = joined(duration(passed), eta)
         if self.live is not None:
-            self.live.update(
-                self.task, completed=done, left=self._times(), note=note
-            )
+            self.live.update(self.task, completed=done, left=left, note=note)
         elif self.shown and time.monotonic() - self.last_line > PAUSE:
-            self._print(self._times(), note)
+            self._print(left)
 
-    def advance(self, steps: int = 1) -> None:
-        """Count further steps."""
-        self.update(self.done + steps, self.note)
+    def advance(self) -> None:
+        """Count a further step."""
+        self.update(self.done + 1, self.note)
 
     def pause(self) -> None:
         """Make room for another bar."""
@@ -110,36 +103,16 @@ class ProgressBar:
         """Leave one line."""
         self.pause()
         if self.shown:
-            self._print(self._elapsed(), self.note)
+            self._print(duration(time.monotonic() - self.start))
             self.shown, self.live = False, None
 
-    def _times(self) -> str:
-        """Time passed and time left."""
-        left = self.seconds_left
-        if left is None and self.done > self.first:
-            passed = time.monotonic() - self.start
-            left = passed / (self.done - self.first)
-            left *= self.total - self.done
-        eta = '' if left is None else f'ETA {duration(left)}'
-        return joined(self._elapsed(), eta)
-
-    def _elapsed(self) -> str:
-        return duration(time.monotonic() - self.start)
-
-    def _print(self, *parts: str) -> None:
+    def _print(self, times: str) -> None:
         self.last_line = time.monotonic()
-        line = joined(f'  {self.title} {self.done}/{self.total}', *parts)
+        title = f'  {self.title} {self.done}/{self.total}'
+        line = joined(title, times, self.note)
         self.console.print(line, markup=False, soft_wrap=True)
 
-    def __enter__(self) -> 'ProgressBar':
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
@@ -163,11 +136,8 @@ def track(
         title: Name of the stage.
         total: Their number, if they do not know it.
     """
-    if total is None:
-        if not isinstance(items, Sized):
-            raise TypeError('total: items without a length need one')
-        total = len(items)
-    with ProgressBar(title, total) as bar:
+    number = len(items) if total is None else total  # type: ignore[arg-type]
+    with ProgressBar(title, number) as bar:
         for item in items:
             yield item
             bar.advance()

@@ -1,25 +1,21 @@
 """Values that fit a type hint, and names that are nearly right."""
 
-import collections.abc
 import difflib
 import numbers
 import os
 import types
 import typing
-from collections.abc import Collection, Mapping
+from collections import abc
+from collections.abc import Collection
+from itertools import chain, cycle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from torch import Tensor, nn
 
-_SEQUENCES = (
-    list,
-    tuple,
-    collections.abc.Sequence,
-    collections.abc.Iterable,
-    collections.abc.Collection,
-)
+_SEQUENCES = (list, tuple, abc.Sequence, abc.Iterable, abc.Collection)
+_LISTS = (list, tuple, range, set)
 _NEVER_TEXT = (Tensor, np.ndarray, nn.Module)
 
 
@@ -33,37 +29,35 @@ def fits(value: Any, hint: Any, strict: bool = True) -> bool:
             number may be given for a list, and None for what is no number.
     """
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        if value is None:
-            return type(None) in inner or all(
-                fits(None, choice, strict) for choice in inner
-            )
+    base = float if hint is numbers.Number else origin or hint
+    if base in (typing.Union, types.UnionType):
+        if value is None and type(None) not in inner:
+            return all(fits(None, choice, strict) for choice in inner)
         return any(fits(value, choice, strict) for choice in inner)
-    if origin is typing.Literal:
-        return not strict or value in inner
+    if not strict and _excused(value, base, inner):
+        return True
+    if base is typing.Literal:
+        return value in inner
     if value is None:
-        needed = hint in ((bool, int, float) if not strict else ())
-        return not needed and (
-            not strict or hint in (None, type(None), Any, object)
+        return base in (None, type(None), Any, object)
+    if base in (int, float):
+        kinds = int if base is int else (int, float)
+        return isinstance(value, kinds) and not isinstance(value, bool)
+    if base in (str, bool):
+        return isinstance(value, base)
+    if base in (dict, abc.Mapping):
+        return isinstance(value, abc.Mapping) and (
+            len(inner) != 2
+            or all(map(fits, chain(*value.items()), cycle(inner)))
         )
-    base = origin or hint
-    if base is numbers.Number:
-        base = float
-    if base is int and strict:
-        return isinstance(value, int) and not isinstance(value, bool)
-    if base is bool:
-        return isinstance(value, bool) or (not strict and value in (0, 1))
-    if base in (float, int):
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
-    if base is str:
-        other = isinstance(value, (bool, list, tuple))
-        return isinstance(value, str) or not (strict or other)
-    if base in (dict, collections.abc.Mapping):
-        if not strict:
-            return not isinstance(value, (str, bool, int, float))
-        return isinstance(value, Mapping) and _entries_fit(value, inner)
     if base in _SEQUENCES:
-        return _elements_fit(value, base, inner, strict)
+        if not isinstance(value, _LISTS) or not inner:
+            return isinstance(value, _LISTS)
+        if base is not tuple or inner[-1] is Ellipsis:
+            return all(fits(element, inner[0], strict) for element in value)
+        if not strict:  # more, or one, may be given
+            return all(any(fits(v, i, strict) for i in inner) for v in value)
+        return len(value) == len(inner) and all(map(fits, value, inner))
     if base in (Path, os.PathLike):
         return isinstance(value, (str, os.PathLike))
     if base in _NEVER_TEXT:
@@ -71,27 +65,18 @@ def fits(value: Any, hint: Any, strict: bool = True) -> bool:
     return base not in (None, type(None))
 
 
-def _entries_fit(value: Mapping, inner: tuple) -> bool:
-    if len(inner) != 2:
-        return True
-    return all(
-        fits(k, inner[0]) and fits(v, inner[1]) for k, v in value.items()
-    )
-
-
-def _elements_fit(value: Any, base: type, inner: tuple, strict: bool) -> bool:
-    if not isinstance(value, (list, tuple, range, set)):
-        # Others' code often takes one where a list is hinted at.
-        other = isinstance(value, (str, Mapping) if inner else (bool, str))
-        return not (strict or other)
-    if not inner:
-        return True
-    if base is tuple and inner[-1] is not Ellipsis:
-        # Others' hints often forget that more, or one, may be given.
-        if not strict:
-            return all(any(fits(v, i, strict) for i in inner) for v in value)
-        return len(value) == len(inner) and all(map(fits, value, inner))
-    return all(fits(element, inner[0], strict) for element in value)
+def _excused(value: Any, base: Any, inner: tuple) -> bool:
+    """Whether others' code may take a value that its hint does not name."""
+    if value is None or base is typing.Literal:
+        return base not in (bool, int, float)
+    if base in (int, bool):
+        return value in (0, 1) if base is bool else isinstance(value, float)
+    if base is str:
+        return not isinstance(value, (bool, list, tuple))
+    if base in (dict, abc.Mapping):
+        return not isinstance(value, (str, int, float))
+    wrong = (*_LISTS, str, abc.Mapping if inner else bool)
+    return base in _SEQUENCES and not isinstance(value, wrong)
 
 
 def misfit(path: str, value: Any, hint: Any, strict: bool = True) -> str:

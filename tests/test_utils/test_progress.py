@@ -83,11 +83,6 @@ def test_a_terminal_has_a_bar_that_fits_and_leaves_one_line(monkeypatch):
     assert shown.splitlines()[-1].endswith('300/300 · 0:00:00 · loss_cal 0.2')
 
 
-def test_items_without_a_length_need_a_total():
-    with pytest.raises(TypeError, match='total'):
-        list(track((i for i in range(3)), 'images'))
-
-
 @pytest.mark.parametrize(
     ('seconds', 'text'), [(0.4, '0:00:00'), (-1, '0:00:00'), (3725, '1:02:05')]
 )
