@@ -22,6 +22,8 @@ class Plan:
         self.scores: list[str] = []
         self.warnings: list[Finding] = []
         self.seconds = 0.0
+        # Of an iteration by phase, of an image by loop.
+        self.each: dict[str, float] = {}
 
     def add_batch(self, split: str, images: int, batch: Any) -> None:
         """Tell the sizes of images and labels."""
@@ -38,6 +40,7 @@ class Plan:
     def add_phase(self, key: str, iters: int, names: str, each: float) -> None:
         """Tell what a phase trains, and for how long."""
         self.seconds += each * iters
+        self.each[key] = each
         times = f'{each:.3g} s each, {duration(each * iters)}'
         self.phases.append(
             f'  {key:<20} {iters:>8} iterations of {names}: {times}'
@@ -47,6 +50,7 @@ class Plan:
         self, name: str, when: str, each: float, images: int, scores: list[str]
     ) -> None:
         """Tell what a validation or test scores, and for how long."""
+        self.each[name] = each
         shown = [score for score in scores if not score.endswith('_left_out')]
         times = f'{each:.3g} s per image, {duration(each * images)} each'
         self.scores.append(f'{name:<12} {when}, {times}: {", ".join(shown)}')

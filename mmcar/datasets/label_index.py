@@ -109,3 +109,22 @@ def _parse_csv(text: str) -> list[tuple[str, list[str]]]:
     for row in csv.DictReader(io.StringIO(text, newline='')):
         groups[row['image'] or ''] += filter(None, [row['annotation']])
     return list(groups.items())
+
+
+def read_patients(path: str) -> dict[str, str]:
+    """Whose each image is, where a CSV index has a column ``patient``.
+
+    Args:
+        path: A file that `read_index` reads.
+
+    Returns:
+        Patients by the names of the images; none of other files.
+    """
+    if not path.endswith('.csv'):
+        return {}
+    rows = csv.DictReader(io.StringIO(_read_text(path), newline=''))
+    return {
+        PurePosixPath(row['image'] or '').as_posix(): row['patient']
+        for row in rows
+        if row.get('patient')
+    }

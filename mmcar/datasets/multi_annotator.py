@@ -13,7 +13,7 @@ from ..utils.checks import one_of
 from ..utils.errors import UserError
 from ..utils.files import IMAGE_SUFFIXES
 from .label_files import LABEL_SUFFIXES
-from .label_index import read_index, read_names
+from .label_index import read_index, read_names, read_patients
 from .listing import (
     Files,
     Pair,
@@ -41,7 +41,8 @@ class MultiAnnotatorDataset(BaseSegDataset):
     ``<stem>.png``. ``ann_file`` may name the images instead:
 
     - ``.txt``: one image per line, with or without suffix;
-    - ``.csv``: columns ``image`` and ``annotation``, one row per label map;
+    - ``.csv``: columns ``image`` and ``annotation``, one row per label map,
+      and ``patient``, if known (any group that no two splits may share);
     - ``.json``: a list of ``{"image": ..., "annotations": [...]}``.
 
     Paths in CSV and JSON are relative to the two prefixes. A
@@ -107,6 +108,7 @@ class MultiAnnotatorDataset(BaseSegDataset):
                 f'expression: {error}'
             ) from error
         self.key_prefix = key_prefix
+        self.patients: dict[str, str] = {}
         self.new_ids = dict(label_map or {})
         if not {*self.new_ids, *self.new_ids.values()} <= {*range(256)}:
             raise UserError(
@@ -155,6 +157,7 @@ class MultiAnnotatorDataset(BaseSegDataset):
         if self.ann_file.endswith(('.csv', '.json')):
             images = Files(img_dir, self.img_suffix, [])
             pairs = [*read_index(self.ann_file)]
+            self.patients = read_patients(self.ann_file)
         else:
             images = list_files(img_dir, self.img_suffix, self.backend_args)
             pairs = [(image, []) for image in images.found]
@@ -216,4 +219,6 @@ class MultiAnnotatorDataset(BaseSegDataset):
         if self.patient_pattern:
             match = re.search(self.patient_pattern, record['img_path'])
             record['patient'] = match.group() if match else None
+        elif image in self.patients:
+            record['patient'] = self.patients[image]
         return record

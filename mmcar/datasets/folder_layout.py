@@ -1,0 +1,173 @@
+"""What lies in a folder of images and label maps, however it is arranged."""
+
+import os.path as osp
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ..utils.errors import UserError
+from .folder_pairs import Entry, pair_folder
+from .image_files import read_image
+from .label_files import read_label
+from .listing import Problem
+from .value_checks import (
+    ImageValues,
+    find_bad_values,
+    find_odd_values,
+    measure,
+    summarise,
+)
+
+MOST_IDS, UNLABELLED = 64, 255
+
+
+class Contents(NamedTuple):
+    """What an image and its label maps hold."""
+
+    problems: list[Problem]
+    doubts: list[Problem]
+    values: ImageValues | None = None
+    size: tuple[int, int] = (0, 0)
+    window: tuple[float, float] = (0.0, 0.0)
+    ids: Sequence[Counter] = ()
+    ious: Sequence[tuple[int, float]] = ()  # of an id, of two annotators
+
+
+@dataclass
+class FolderLayout:
+    """What was found; problems are sure to break a training, doubts not."""
+
+    root: Path
+    entries: list[Entry]
+    problems: list[Problem]
+    doubts: list[Problem]
+    contents: list[Contents] = field(default_factory=list)
+
+    @property
+    def values(self) -> list[ImageValues]:
+        """Of the images that can be read."""
+        return [c.values for c in self.contents if c.values]
+
+    @property
+    def ids(self) -> Counter:
+        """Pixels of each id of the files, in all label maps."""
+        return sum((n for c in self.contents for n in c.ids), Counter())
+
+    def label_map(self) -> dict[int, int]:
+        """Ids of classes for the ids of the files, unlabelled left out.
+
+        255 is unlabelled where the others are 0, 1, ... without a gap; but
+        masks of 0 and 1 beside masks of 0 and 255 mean the same.
+        """
+        files = [set(ids) for c in self.contents for ids in c.ids]
+        ids = sorted(set().union(*files))
+        if ids == [0, 1, UNLABELLED] and not any({1, 255} <= f for f in files):
+            return {0: 0, 1: 1, UNLABELLED: 1}
+        others = [i for i in ids if i != UNLABELLED]
+        if len(others) > 1 and others[-1] - others[0] == len(others) - 1:
+            ids = others
+        return {old: new for new, old in enumerate(ids)}
+
+    def agreement(self) -> list[float]:
+        """IoU of every two annotators of an image, of each class but 0."""
+        new = self.label_map()
+        return [iou for c in self.contents for k, iou in c.ious if new.get(k)]
+
+    def text(self) -> str:
+        """What was found, for people."""
+        known = [e for e in self.entries if e.patient]
+        sizes = sorted({c.size for c in self.contents if c.values})
+        size = ' to '.join(f'{h}x{w}' for h, w in (sizes[:1] + sizes[1:][-1:]))
+        counts = Counter(len(e.labels) for e in self.entries)
+        many = ', '.join(f'{a} on {n} images' for a, n in counts.items())
+        splits = Counter(e.split or 'no split' for e in self.entries)
+        new, ids = self.label_map(), self.ids
+        lines = [
+            f'{len(self.entries)} images of {size} (height x width)',
+            f'Splits       {", ".join(f"{n} {s}" for s, n in splits.items())}',
+            f'Values       {summarise(self.values)}',
+            f'Annotators   {many}',
+        ]
+        for old in sorted(ids):
+            name = f'class {new[old]}' if old in new else 'unlabelled'
+            share = ids[old] / ids.total()
+            lines.append(f'Id {old:<9} {name}, {share:.2%} of all pixels')
+        if agreement := self.agreement():
+            lines.append(
+                f'Agreement    IoU of two annotators {np.mean(agreement):.2f} '
+                f'on average, below {np.quantile(agreement, 0.1):.2f} in a '
+                'tenth of the cases'
+            )
+        patients = len({e.patient for e in known})
+        number = f'{patients}, by names' if known else 'unknown: names tell no'
+        return '\n'.join([*lines, f'Patients     {number}'])
+
+
+def look_at_folder(root: str | Path) -> FolderLayout:
+    """Say what lies in a folder, and what is wrong with which file."""
+    if not Path(root).is_dir():
+        raise UserError(f'{root}: no such folder; expected images and labels')
+    found = FolderLayout(Path(root), *pair_folder(Path(root)))
+    with ThreadPoolExecutor(4) as pool:  # decoding releases the lock
+        found.contents = list(pool.map(partial(_read, root), found.entries))
+    for contents in found.contents:
+        found.problems += contents.problems
+        found.doubts += contents.doubts
+    # Of values of two types, one window cannot be right.
+    mixed = len({v.dtype for v in found.values}) > 1
+    odd = found.problems if mixed else found.doubts
+    odd += find_odd_values(found.values)
+    if found.ids and len({*found.label_map().values()}) < 2:
+        text = f'all label maps hold {[*found.ids]} alone: nothing to learn'
+        found.problems.append((str(root), text))
+    return found
+
+
+def _read(root: str | Path, entry: Entry) -> Contents:
+    """Read an image and its label maps."""
+    where = osp.join(root, entry.image)
+    problems: list[Problem] = []
+    try:
+        image = read_image(where, 'unchanged')
+    except (ValueError, OSError) as error:
+        text = str(error).removeprefix(f'{where}: ')
+        return Contents([(where, text)], [])
+    values, labels = measure(where, image), []
+    doubts = find_bad_values(values)
+    for path in (osp.join(root, label) for label in entry.labels):
+        try:
+            label = read_label(path, shape=image.shape[:2])
+        except (ValueError, OSError) as error:
+            problems.append((path, str(error).removeprefix(f'{path}: ')))
+            continue
+        labels.append(label)
+        if (number := len(np.unique(label))) > MOST_IDS:
+            text = f'{number} different ids; expected a label map, no picture'
+            problems.append((path, text))
+    ids = [
+        Counter(dict(zip(*_counted(label), strict=True))) for label in labels
+    ]
+    if ids and not any(set(found) - {0} for found in ids):
+        doubts.append((where, 'no annotator marked anything'))
+    ious = []
+    for first, second in combinations(labels, 2):
+        for k in {*np.unique(first).tolist(), *np.unique(second).tolist()}:
+            one, other = first == k, second == k
+            ious.append((k, float((one & other).sum() / (one | other).sum())))
+    low, high = np.percentile(image, (0.5, 99.5))
+    size = (image.shape[0], image.shape[1])
+    return Contents(
+        problems, doubts, values, size, (float(low), float(high)), ids, ious
+    )
+
+
+def _counted(label: np.ndarray) -> tuple[list[int], list[int]]:
+    ids, counts = np.unique(label, return_counts=True)
+    return ids.tolist(), counts.tolist()

@@ -1,0 +1,251 @@
+"""Which image and label maps of a folder belong together, and whose they are.
+
+Arrangements are told from names alone; no file is read but indices.
+"""
+
+import hashlib
+import os.path as osp
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from ..utils.errors import UserError
+from .image_files import IMAGE_SUFFIXES
+from .label_files import LABEL_SUFFIXES
+from .label_index import read_index, read_patients
+from .listing import Problem, group_labels, list_files, stem_of
+
+SPLITS = dict(train='train', training='train', test='test', testing='test')
+SPLITS |= dict(val='val', valid='val', validation='val')
+IMAGES = {'image', 'img', 'scan', 'photo', 'picture', 'raw', 'input', 'slice'}
+IMAGES |= {f'{name}s' for name in IMAGES}
+# Words in the names of label maps, or of folders of them.
+LABELS = re.compile(
+    r'mask|label|annot|seg(?!y)|truth|(?<![a-z])gt(?![a-z])|reader|rater|'
+    r'expert|observer',
+    re.IGNORECASE,
+)
+MARKED = re.compile(rf'[_-]({LABELS.pattern}).*$', re.IGNORECASE)
+# The first number of a name that has another one behind it: p01_slice3.
+PATIENT = re.compile(r'^.*?\d+(?=[_-].*\d)')
+FEWEST_GROUPS = 5  # to tell patients by, and to make splits of
+EXPECTED = (
+    'expected images/ beside annotations/, masks/ or a folder of masks per '
+    'annotator, or a folder per image with image.png and its masks, or an '
+    'index (train.csv) with columns image and annotation'
+)
+
+
+class Entry(NamedTuple):
+    """An image, its label maps, and where it belongs.
+
+    Attributes:
+        image: Path relative to the folder, as all others.
+        labels: Label maps, one per annotator.
+        split: 'train', 'val' or 'test', None where nothing tells.
+        patient: Whose image it is, None where nothing tells.
+    """
+
+    image: str
+    labels: Sequence[str]
+    split: str | None = None
+    patient: str | None = None
+
+
+class Pairs(NamedTuple):
+    """What belongs together; problems are sure to break a training."""
+
+    entries: list[Entry]
+    problems: list[Problem]
+    doubts: list[Problem]
+
+
+def pair_folder(root: Path) -> Pairs:
+    """Tell images, label maps, splits and patients of a folder."""
+    found = Pairs([], [], [])
+    _read_indices(root, found)
+    if not found.entries:
+        _pair_by_names(root, found)
+    if not found.entries:
+        found.problems.insert(0, (str(root), f'no images found; {EXPECTED}'))
+    found.problems.extend(
+        (osp.join(root, entry.image), 'no label map of this image')
+        for entry in found.entries
+        if not entry.labels
+    )
+    return found
+
+
+def _read_indices(root: Path, found: Pairs) -> None:
+    """Take what indices at the top of the folder list."""
+
+    def place(folder: str, name: str) -> str:
+        return (
+            osp.join(folder, name) if (root / folder / name).exists() else name
+        )
+
+    for path in sorted(root.iterdir()):
+        if path.suffix not in ('.csv', '.json'):
+            continue
+        try:
+            pairs, patients = read_index(str(path)), read_patients(str(path))
+        except UserError as error:
+            text = str(error).removeprefix(f'{path}: ')
+            found.doubts.append((str(path), f'not used as an index: {text}'))
+            continue
+        found.entries.extend(
+            Entry(
+                place('images', image),
+                [place('annotations', label) for label in labels],
+                SPLITS.get(path.stem.lower()),
+                patients.get(image),
+            )
+            for image, labels in pairs
+        )
+
+
+def _pair_by_names(root: Path, found: Pairs) -> None:
+    """Pair the files below the folder by their names."""
+    suffixes = (*IMAGE_SUFFIXES, *LABEL_SUFFIXES)
+    # Of each split: its files, by their paths without the split's folder.
+    splits: dict[str, dict[str, str]] = defaultdict(dict)
+    for file in list_files(str(root), suffixes).found:
+        *folders, name = PurePosixPath(file).parts
+        if not any(f.startswith(('.', '__')) for f in folders):
+            split = next((f for f in folders if f.lower() in SPLITS), '')
+            rest = [f for f in folders if f != split]
+            splits[split.lower()]['/'.join([*rest, name])] = file
+    keys = []
+    for split, files in splits.items():
+        images = _images_of(files)
+        labels, orphans = _labels_of(images, {*files} - {*images.values()})
+        for key, image in images.items():
+            mine = [files[label] for label in labels[key]]
+            found.entries.append(Entry(files[image], mine, SPLITS.get(split)))
+            keys.append(key)
+        found.problems.extend(
+            (osp.join(root, files[orphan]), f'of no image; {EXPECTED}')
+            for orphan in orphans
+        )
+    found.entries[:] = [
+        entry._replace(patient=patient)
+        for entry, patient in zip(found.entries, _patients(keys), strict=True)
+    ]
+
+
+def _images_of(files: Sequence[str]) -> dict[str, str]:
+    """The images among files, by what names them and their label maps."""
+    images = {}
+    for file in files:
+        *folders, name = PurePosixPath(file).parts
+        if IMAGES & {f.lower() for f in folders}:
+            rest = [f for f in folders if f.lower() not in IMAGES]
+            images['/'.join([*rest, PurePosixPath(name).stem])] = file
+    if images:
+        return images
+    paths = {file: PurePosixPath(file) for file in files}
+    named = [
+        f
+        for f, p in paths.items()
+        if p.stem.lower() in IMAGES or p.stem == p.parent.name
+    ] or [f for f in files if not LABELS.search(f)]
+    folders = Counter(paths[f].parent for f in named)
+    if max(folders.values(), default=2) == 1:
+        return {paths[f].parent.as_posix(): f for f in named}
+    return {stem_of(f): f for f in named}
+
+
+def _labels_of(
+    images: dict[str, str], files: set[str]
+) -> tuple[dict[str, list[str]], list[str]]:
+    """Label maps by the key of their image, and those of none.
+
+    A name without the folders that speak of labels is that of its image. A
+    folder above it may be the annotator's; that is so if more images find
+    their label maps by it.
+    """
+    parts = {part for key in images for part in key.split('/')}
+    best: tuple[int, dict, list] = (len(images) + len(files) + 1, {}, [])
+    for dropped in (0, 1):
+        reduced = defaultdict(list)
+        for file in sorted(files):
+            path = PurePosixPath(file)
+            folders = [
+                f
+                for f in path.parts[:-1]
+                if f in parts or not LABELS.search(f)
+            ]
+            name, stem = path.name, MARKED.sub('', path.stem)
+            if stem in parts and path.stem not in parts:
+                name = stem + path.suffix
+            reduced['/'.join([*folders[dropped:], name])].append(file)
+        groups = group_labels(reduced, images)
+        owned = {
+            key: [f for r in groups.get(key, ()) for f in reduced[r]]
+            for key in images
+        }
+        orphans = [f for r in groups.get(None, ()) for f in reduced[r]]
+        faults = len(orphans) + sum(not labels for labels in owned.values())
+        if faults < best[0]:
+            best = faults, owned, orphans
+    return best[1], best[2]
+
+
+def _patients(keys: Sequence[str]) -> list[str | None]:
+    """Whose each image is, by its folder or by the number it begins with."""
+    by_folder = [key.rpartition('/')[0].split('/')[0] for key in keys]
+    found = [PATIENT.match(key) for key in keys]
+    by_name = [match.group() if match else '' for match in found]
+    for names in (by_folder, by_name):
+        if all(names) and FEWEST_GROUPS <= len({*names}) < len(keys):
+            return [*names]
+    return [None] * len(keys)
+
+
+def with_splits(entries: Sequence[Entry]) -> list[Entry]:
+    """Give every image a split, all of a patient the same.
+
+    Splits that are there stay. Without any, 70 % train, 15 % val, 15 % test;
+    a missing val or test is taken from the others. The same on every
+    machine: a hash orders patients.
+
+    Raises:
+        UserError: There are too few patients or images.
+    """
+    splits = {entry.split or 'train' for entry in entries}
+    found = [e._replace(split=e.split or 'train') for e in entries]
+    if 'train' not in splits:
+        raise UserError(f'only {sorted(splits)}: no images to train with')
+    if 'test' not in splits:
+        source = 'val' if 'val' in splits else 'train'
+        found = _take(found, source, 'test', 0.5 if 'val' in splits else 0.15)
+    if 'val' not in splits:
+        found = _take(found, 'train', 'val', 0.18)
+    return found
+
+
+def _take(
+    entries: list[Entry], source: str, target: str, share: float
+) -> list[Entry]:
+    """Move a share of a split's patients to another."""
+    sizes = Counter(e.patient or e.image for e in entries if e.split == source)
+    if len(sizes) < FEWEST_GROUPS:
+        raise UserError(
+            f'{source}: {len(sizes)} patients (or images, where patients are '
+            f'unknown) are too few to take {target} from; expected at least '
+            f'{FEWEST_GROUPS}'
+        )
+    order = sorted(sizes, key=lambda g: hashlib.sha256(g.encode()).digest())
+    wanted, moved = share * sizes.total(), set()
+    for group in order:
+        # Two at least: calibration fits on one half, reports on the other.
+        if sum(sizes[g] for g in moved) < wanted or len(moved) < 2:
+            moved.add(group)
+    return [
+        e._replace(split=target)
+        if e.split == source and (e.patient or e.image) in moved
+        else e
+        for e in entries
+    ]
