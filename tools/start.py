@@ -37,81 +37,12 @@ from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file
 
 ROOT = Path(__file__).resolve().parents[1]
+BASES = ROOT / 'configs/_base_'
 NAMES, SPLITS = ('training_free', 'tuned'), ('train', 'val', 'test')
 SCORES = ('GED_16', 'HM-IoU_16', 'ECE')
 LARGE, CROP, ITEMS = 1024, 128, 8
+F = 'model.decode_head.calibration'
 MARK = '# start.py {}: change any file here, and it leaves all as they are.\n'
-FREE = """
-_base_ = {base!r}  # F, a small U-Net, and how it is sampled
-names = {names}  # of the ids 0, 1, ...: give them better ones
-# Which files: train.csv, val.csv and test.csv beside this one.
-files = dict(data_root={root!r}, metainfo=dict(classes=names))
-files['label_map'] = {label_map}  # {why_ids}
-# {why_values}
-read = [dict(type='LoadCheckedImage', color_type={color!r}){values}]
-crop = ({crop}, {crop})  # {why_crop}
-train_steps = [
-    *read,
-    _base_.load[1],
-    # Testing pads to a multiple of 16 by the edge: training sees such edges.
-    dict(type='PadAll', size_divisor=16, padding_mode='edge'),
-    dict(type='RandomCrop', crop_size=crop),
-    dict(type='PadAll', size=crop, padding_mode='edge'),
-    _base_.mirror,  # delete it where left and right are not alike
-    _base_.pack,
-]
-test_steps = [*read, _base_.load_all[1], _base_.pack]  # all annotators
-index = '{{{{ fileDirname }}}}/{{}}.csv'
-train_dataloader, val_dataloader, test_dataloader = (
-    dict(dataset=dict(files, ann_file=index.format(split), pipeline=steps))
-    for split, steps in (
-        ('train', train_steps), ('val', test_steps), ('test', test_steps)
-    )
-)
-model = dict(
-    decode_head=dict(
-        num_classes=len(names),
-        # What F holds for less likely than the floor is not drawn: no floods.
-        # {why_fields}
-        generator=dict(floor=0.02{fields}),
-    ),
-    test_cfg={test_cfg},
-)
-{channels}# The background would outweigh them.
-scored = dict(classes=names[1:])
-val_evaluator = [dict(_base_.ged, **scored), dict(_base_.hm_iou, **scored)]
-val_evaluator.append(_base_.val_evaluator[2])
-test_evaluator = val_evaluator
-iters = {free_iters}  # {why_iters}
-param_scheduler = dict(calibration=dict(end=iters))
-train_cfg = dict(phases=[dict(iters=iters, train=['calibration'])])
-default_hooks = dict(checkpoint=dict(interval=max(iters // 10, 1)))
-"""
-TUNED = """
-_base_ = './training_free.py'
-# A copy of F that scores of whole samples teach; F itself stays beside it.
-net = _base_.model.decode_head.calibration
-generator = dict(type='TunedSampler', net=net, temperature=0.1)
-model = dict(
-    decode_head=dict(generator=generator),
-    loss_samples=[  # GED and HM-IoU, made differentiable
-        dict(type='EnergyLoss', loss_weight=1.0, smooth=0.1),
-        dict(type='MatchingLoss', loss_weight=1.0, smooth=0.1),
-    ],
-    train_cfg=dict(num_samples=8),
-)
-adam_g = dict(type='Adam', lr=5e-4)  # half of what F starts with
-wrapper = dict(_delete_=True, type='OptimWrapper', optimizer=adam_g)
-optim_wrapper = dict(calibration=None, generator=wrapper)
-tuning = {tuned_iters}  # {why_iters}
-falling = dict(type='CosineAnnealingLR', by_epoch=False, end=tuning)
-param_scheduler = dict(_delete_=True, generator=falling)
-begin_as_f = {{'generator.net': 'calibration'}}
-train_cfg = dict(
-    phases=[dict(iters=tuning, train=['generator'], copy=begin_as_f)]
-)
-default_hooks = dict(checkpoint=dict(interval=max(tuning // 10, 1)))
-"""
 DEEP = """gray = [127.5] * {0}  # half of 255, for every channel
 model['data_preprocessor'] = dict(mean=gray, std=gray)
 model['decode_head']['calibration'] = dict(backbone=dict(in_channels={0}))
@@ -244,14 +175,16 @@ def decide(found: FolderLayout, out: Path, minutes: float) -> None:
     start = time.monotonic()
     entries = with_splits(found.entries)
     splits = {s: [e for e in entries if e.split == s] for s in SPLITS}
-    base = osp.relpath(ROOT / 'configs/_base_/own_folder.py', out.resolve())
+    base = osp.relpath(BASES / 'own_folder.py', out.resolve())
     settings = dict(settings_of(found), base=base, why_fields='', fields='')
     settings |= dict(free_iters=100, tuned_iters=100, why_iters='')
 
     def write() -> None:
         texts = {f'{s}.csv': index_of(part) for s, part in splits.items()}
-        for name, text in zip(NAMES, (FREE, TUNED), strict=True):
-            texts[f'{name}.py'] = text.format(**settings)
+        for name in NAMES:
+            template = (BASES / f'own_folder_{name}.txt').read_text()
+            # Its first line is kept for the mark, which is no part of itself.
+            texts[f'{name}.py'] = '\n' + template.format(**settings)
         for name, text in texts.items():
             head = mark_of(texts) if name.endswith('.py') else ''
             write_file(out / name, (head + text.removeprefix('\n')).encode())
@@ -264,6 +197,8 @@ def decide(found: FolderLayout, out: Path, minutes: float) -> None:
     text, first, _ = apart(measure, free)
     _, second, image = apart(measure, tuned)
     print(text.partition('\nPhases')[0])
+    # A copy costs no less than F itself: a longer time of F was disturbed.
+    first = min(first, second)
     # Two models on val; test, calibration and report look at images again.
     scoring = image * (3 * len(splits['val']) + 3 * len(splits['test']))
     left = 60 * minutes - (time.monotonic() - start) - scoring - 45
@@ -279,86 +214,65 @@ def decide(found: FolderLayout, out: Path, minutes: float) -> None:
     write()
 
 
-def steps(out: Path, run: Path, best: str) -> dict[str, Step]:
-    """All steps by name: title, result and command of each."""
+def steps(out: Path, run: Path, best: str) -> list[Step]:
+    """All that is to be run: title, result and command of each."""
+    found, weights = [], {}
 
-    def tool(name: str, *args: object) -> list[object]:
-        return [osp.relpath(ROOT / 'tools' / name), *args]
+    def add(
+        title: str, tool: str, name: str, result: str, *args: object
+    ) -> None:
+        command = [osp.relpath(ROOT / 'tools' / tool), out / f'{name}.py']
+        found.append((f'{title}: {name}', run / result, [*command, *args]))
 
-    weights = {}
+    def test(title: str, name: str, folder: str, *args: object) -> None:
+        args = (weights[name], '--work-dir', run / folder, *args)
+        add(title, 'test.py', name, f'{folder}/test_scores.json', *args)
+
+    index = f'test_dataloader.dataset.ann_file={(out / "val.csv").absolute()}'
+    begin: list[object] = []
     for name in NAMES:
         phases = Config.fromfile(out / f'{name}.py').train_cfg.phases
-        weights[name] = run / name / f'iter_{phases[0].iters}.pth'
-    f, g = weights.values()
-    begin: tuple[object, ...] = ('--cfg-options', f'load_from={f}')
-    if any(g.parent.glob('iter_*.pth')):
-        begin = ('--resume',)
-    on_val = f'test_dataloader.dataset.ann_file={(out / "val.csv").absolute()}'
-    found: dict[str, Step] = {}
-    for name, how in zip(NAMES, (('--resume',), begin), strict=True):
-        config, checkpoint = out / f'{name}.py', weights[name]
-        folder = run / f'{name}_val'
-        args = ('--work-dir', checkpoint.parent, *how)
-        train = tool('train.py', config, *args)
-        found[name] = f'Training: {name}', checkpoint, train
-        args = ('--work-dir', folder, '--cfg-options', on_val)
-        test = tool('test.py', config, checkpoint, *args)
-        scores = folder / 'test_scores.json'
-        found[folder.name] = f'Validation: {name}', scores, test
-    config, checkpoint = out / f'{best}.py', weights[best]
-    calibrated, report = run / 'calibrated.pth', run / 'report.html'
-    for title, result, name, args in (
-        (
-            'Test',
-            'test/test_scores.json',
-            'test.py',
-            ('--work-dir', run / 'test'),
-        ),
-        (
-            'Calibration',
-            'calibrated.json',
-            'calibrate.py',
-            ('--work-dir', run / 'calibration', '--out', calibrated),
-        ),
-        (
-            'Report',
-            'report.html',
-            'analysis_tools/report.py',
-            ('--out', report),
-        ),
-    ):
-        command = tool(name, config, checkpoint, *args)
-        found[title] = f'{title}: {best}', run / result, command
+        last = f'{name}/iter_{phases[0].iters}.pth'
+        weights[name] = run / last
+        begun = any((run / name).glob('iter_*.pth'))
+        how = ['--resume', *begin] if begun else begin
+        add('Training', 'train.py', name, last, '--work-dir', run / name, *how)
+        test('Validation', name, f'{name}_val', '--cfg-options', index)
+        begin = ['--cfg-options', f'{F}.init_cfg.type=Pretrained']
+        begin += [f'{F}.init_cfg.prefix=decode_head.calibration.']
+        begin += [f'{F}.init_cfg.checkpoint={weights[name]}']
+    test('Test', best, 'test')
+    model, out_file = weights[best], ('--out', run / 'calibrated.pth')
+    args = (model, '--work-dir', run / 'calibration', *out_file)
+    add('Calibration', 'calibrate.py', best, 'calibrated.json', *args)
+    page = run / 'report.html'
+    tool = 'analysis_tools/report.py'
+    add('Report', tool, best, page.name, model, '--out', page)
     return found
+
+
+def score(folder: Path) -> list[float]:
+    """What a test has found."""
+    report = json.loads((folder / 'test_scores.json').read_text())
+    return [report['scores'].get(name, math.nan) for name in SCORES]
 
 
 def run_all(out: Path, run: Path) -> None:
     """Run all steps; the better model on val is tested."""
     check = osp.relpath(ROOT / 'tools/analysis_tools/check_dataset.py')
-    print('== Check')
+    print('== Check', flush=True)
     # What is sure to break has been refused: the rest may be as it should.
     run_script([check, str(out / f'{NAMES[0]}.py')])
-    for name in (*NAMES, *(f'{n}_val' for n in NAMES)):
-        title, result, command = steps(out, run, NAMES[0])[name]
+    for title, result, command in steps(out, run, NAMES[0])[:4]:
         run_step(title, result, *command)
-    folders = {f'{n}, val': run / f'{n}_val' for n in NAMES}
-
-    def score(folder: Path) -> list[float]:
-        scores = json.loads((folder / 'test_scores.json').read_text())[
-            'scores'
-        ]
-        return [scores.get(name, math.nan) for name in SCORES]
-
-    best = min(NAMES, key=lambda name: score(run / f'{name}_val')[0])
-    for name in ('Test', 'Calibration', 'Report'):
-        title, result, command = steps(out, run, best)[name]
+    scores = {name: score(run / f'{name}_val') for name in NAMES}
+    best = min(NAMES, key=lambda name: scores[name][0])
+    for title, result, command in steps(out, run, best)[4:]:
         run_step(title, result, *command)
-    folders[f'{best}, test'] = run / 'test'
-    rows = [
-        [name, *(f'{value:.3f}' for value in score(folder))]
-        for name, folder in folders.items()
-    ]
-    print(cli.format_table([['16 samples', *SCORES], *rows]))
+    rows = {f'{name}, val': values for name, values in scores.items()}
+    rows[f'{best}, test'] = score(run / 'test')
+    table = [[name, *(f'{v:.3f}' for v in row)] for name, row in rows.items()]
+    print(cli.format_table([['16 samples', *SCORES], *table]))
     print(f'{best} is better on val. Report: {run / "report.html"}')
 
 
@@ -380,24 +294,18 @@ def main() -> None:
         sys.exit(2)
     print(found.text())
     texts, asked = read_texts(out), out / 'asked.json'
-    marks = {
-        text.partition('\n')[0] + '\n'
-        for name, text in texts.items()
-        if name.endswith('.py')
-    }
-    request = json.dumps(
-        [args.minutes, str(found.root.resolve()), found.entries]
-    )
+    marks = {texts[name][: len(MARK) + 10] for name in texts if 'py' in name}
+    request = [args.minutes, str(found.root.resolve()), found.entries]
     if texts and marks != {mark_of(texts)}:
         print(f'{out}: changed by hand, left as it is.')
-    elif not asked.is_file() or asked.read_text() != request:
+    elif not asked.is_file() or asked.read_text() != json.dumps(request):
         decide(found, out, args.minutes)
-        write_file(asked, request.encode())
+        write_file(asked, json.dumps(request).encode())
     run = out / f'run_{mark_of(read_texts(out)).split()[2][:-1]}'
     print(f'Configs: {out / "training_free.py"}, {out / "tuned.py"}')
     if not args.run:
         print('All of these by --run, with the better one at the end:')
-        for _, _, command in steps(out, run, NAMES[1]).values():
+        for _, _, command in steps(out, run, NAMES[1]):
             print('  python', *command)
         return
     try:
