@@ -82,9 +82,9 @@ class FolderLayout:
 
     def text(self) -> str:
         """What was found, for people."""
-        known = [e for e in self.entries if e.patient]
+        patients = {e.patient for e in self.entries if e.patient}
         sizes = sorted({c.size for c in self.contents if c.values})
-        size = ' to '.join(f'{h}x{w}' for h, w in (sizes[:1] + sizes[1:][-1:]))
+        size = ' to '.join(f'{h}x{w}' for h, w in (sizes[0], sizes[-1]))
         counts = Counter(len(e.labels) for e in self.entries)
         many = ', '.join(f'{a} on {n} images' for a, n in counts.items())
         splits = Counter(e.split or 'no split' for e in self.entries)
@@ -105,9 +105,9 @@ class FolderLayout:
                 f'on average, below {np.quantile(agreement, 0.1):.2f} in a '
                 'tenth of the cases'
             )
-        patients = len({e.patient for e in known})
-        number = f'{patients}, by names' if known else 'unknown: names tell no'
-        return '\n'.join([*lines, f'Patients     {number}'])
+        return '\n'.join(
+            [*lines, f'Patients     {len(patients) or "unknown"}']
+        )
 
 
 def look_at_folder(root: str | Path) -> FolderLayout:
@@ -139,35 +139,25 @@ def _read(root: str | Path, entry: Entry) -> Contents:
     except (ValueError, OSError) as error:
         text = str(error).removeprefix(f'{where}: ')
         return Contents([(where, text)], [])
-    values, labels = measure(where, image), []
+    values, labels, ids, ious = measure(where, image), [], [], []
     doubts = find_bad_values(values)
     for path in (osp.join(root, label) for label in entry.labels):
         try:
-            label = read_label(path, shape=image.shape[:2])
+            labels.append(read_label(path, shape=image.shape[:2]))
         except (ValueError, OSError) as error:
             problems.append((path, str(error).removeprefix(f'{path}: ')))
             continue
-        labels.append(label)
-        if (number := len(np.unique(label))) > MOST_IDS:
-            text = f'{number} different ids; expected a label map, no picture'
+        counts = enumerate(np.bincount(labels[-1].ravel()).tolist())
+        ids.append(Counter({k: number for k, number in counts if number}))
+        if len(ids[-1]) > MOST_IDS:
+            text = f'{len(ids[-1])} ids; expected a label map, no picture'
             problems.append((path, text))
-    ids = [
-        Counter(dict(zip(*_counted(label), strict=True))) for label in labels
-    ]
-    if ids and not any(set(found) - {0} for found in ids):
+    if ids and not any({*found} - {0} for found in ids):
         doubts.append((where, 'no annotator marked anything'))
-    ious = []
-    for first, second in combinations(labels, 2):
-        for k in {*np.unique(first).tolist(), *np.unique(second).tolist()}:
-            one, other = first == k, second == k
+    for a, b in combinations(range(len(labels)), 2):
+        for k in {*ids[a], *ids[b]}:
+            one, other = labels[a] == k, labels[b] == k
             ious.append((k, float((one & other).sum() / (one | other).sum())))
-    low, high = np.percentile(image, (0.5, 99.5))
-    size = (image.shape[0], image.shape[1])
-    return Contents(
-        problems, doubts, values, size, (float(low), float(high)), ids, ious
-    )
-
-
-def _counted(label: np.ndarray) -> tuple[list[int], list[int]]:
-    ids, counts = np.unique(label, return_counts=True)
-    return ids.tolist(), counts.tolist()
+    low, high = np.percentile(image, (0.5, 99.5)).tolist()
+    size, window = (image.shape[0], image.shape[1]), (low, high)
+    return Contents(problems, doubts, values, size, window, ids, ious)

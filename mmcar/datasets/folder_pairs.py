@@ -3,11 +3,11 @@
 Arrangements are told from names alone; no file is read but indices.
 """
 
-import hashlib
 import os.path as osp
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -82,28 +82,20 @@ def _read_indices(root: Path, found: Pairs) -> None:
     """Take what indices at the top of the folder list."""
 
     def place(folder: str, name: str) -> str:
-        return (
-            osp.join(folder, name) if (root / folder / name).exists() else name
-        )
+        return f'{folder}/{name}' if (root / folder / name).exists() else name
 
-    for path in sorted(root.iterdir()):
-        if path.suffix not in ('.csv', '.json'):
-            continue
+    for path in sorted([*root.glob('*.csv'), *root.glob('*.json')]):
         try:
             pairs, patients = read_index(str(path)), read_patients(str(path))
         except UserError as error:
             text = str(error).removeprefix(f'{path}: ')
             found.doubts.append((str(path), f'not used as an index: {text}'))
             continue
-        found.entries.extend(
-            Entry(
-                place('images', image),
-                [place('annotations', label) for label in labels],
-                SPLITS.get(path.stem.lower()),
-                patients.get(image),
-            )
-            for image, labels in pairs
-        )
+        split = SPLITS.get(path.stem.lower())
+        for image, names in pairs:
+            labels = [place('annotations', name) for name in names]
+            where, patient = place('images', image), patients.get(image)
+            found.entries.append(Entry(where, labels, split, patient))
 
 
 def _pair_by_names(root: Path, found: Pairs) -> None:
@@ -125,41 +117,38 @@ def _pair_by_names(root: Path, found: Pairs) -> None:
             mine = [files[label] for label in labels[key]]
             found.entries.append(Entry(files[image], mine, SPLITS.get(split)))
             keys.append(key)
-        found.problems.extend(
-            (osp.join(root, files[orphan]), f'of no image; {EXPECTED}')
-            for orphan in orphans
-        )
-    found.entries[:] = [
-        entry._replace(patient=patient)
-        for entry, patient in zip(found.entries, _patients(keys), strict=True)
-    ]
+        what = f'of no image; {EXPECTED}'
+        found.problems.extend((str(root / files[o]), what) for o in orphans)
+    for i, patient in enumerate(_patients(keys)):
+        found.entries[i] = found.entries[i]._replace(patient=patient)
 
 
-def _images_of(files: Sequence[str]) -> dict[str, str]:
+def _images_of(files: Iterable[str]) -> dict[str, str]:
     """The images among files, by what names them and their label maps."""
-    images = {}
-    for file in files:
-        *folders, name = PurePosixPath(file).parts
-        if IMAGES & {f.lower() for f in folders}:
-            rest = [f for f in folders if f.lower() not in IMAGES]
-            images['/'.join([*rest, PurePosixPath(name).stem])] = file
+    paths = {file: PurePosixPath(file) for file in files}
+    images: dict[str, str] = {}
+    for file, path in paths.items():
+        folders = [f for f in path.parts[:-1] if f.lower() not in IMAGES]
+        if len(folders) < len(path.parts) - 1:
+            key = '/'.join([*folders, path.stem])
+            # A second image of a name has no label maps of its own.
+            images[file if key in images else key] = file
     if images:
         return images
-    paths = {file: PurePosixPath(file) for file in files}
-    named = [
-        f
-        for f, p in paths.items()
-        if p.stem.lower() in IMAGES or p.stem == p.parent.name
-    ] or [f for f in files if not LABELS.search(f)]
-    folders = Counter(paths[f].parent for f in named)
+    known = [
+        f for f, p in paths.items() if {p.stem} & {*IMAGES, p.parent.name}
+    ]
+    named = known or [file for file in paths if not LABELS.search(file)]
+    folders = Counter(paths[file].parent for file in named)
     if max(folders.values(), default=2) == 1:
-        return {paths[f].parent.as_posix(): f for f in named}
-    return {stem_of(f): f for f in named}
+        return {paths[file].parent.as_posix(): file for file in named}
+    return {stem_of(file): file for file in named}
 
 
-def _labels_of(
-    images: dict[str, str], files: set[str]
-) -> tuple[dict[str, list[str]], list[str]]:
+Owners = tuple[dict[str, list[str]], list[str]]
+
+
+def _labels_of(images: dict[str, str], files: set[str]) -> Owners:
     """Label maps by the key of their image, and those of none.
 
     A name without the folders that speak of labels is that of its image. A
@@ -167,38 +156,35 @@ def _labels_of(
     their label maps by it.
     """
     parts = {part for key in images for part in key.split('/')}
-    best: tuple[int, dict, list] = (len(images) + len(files) + 1, {}, [])
+    found = []
     for dropped in (0, 1):
         reduced = defaultdict(list)
         for file in sorted(files):
-            path = PurePosixPath(file)
+            *folders, name = PurePosixPath(file).parts
             folders = [
-                f
-                for f in path.parts[:-1]
-                if f in parts or not LABELS.search(f)
+                f for f in folders if f in parts or not LABELS.search(f)
             ]
-            name, stem = path.name, MARKED.sub('', path.stem)
-            if stem in parts and path.stem not in parts:
-                name = stem + path.suffix
+            stem, suffix = osp.splitext(name)
+            if stem not in parts and MARKED.sub('', stem) in parts:
+                name = MARKED.sub('', stem) + suffix
             reduced['/'.join([*folders[dropped:], name])].append(file)
         groups = group_labels(reduced, images)
         owned = {
-            key: [f for r in groups.get(key, ()) for f in reduced[r]]
-            for key in images
+            key: [
+                file for name in groups.get(key, ()) for file in reduced[name]
+            ]
+            for key in (*images, None)
         }
-        orphans = [f for r in groups.get(None, ()) for f in reduced[r]]
-        faults = len(orphans) + sum(not labels for labels in owned.values())
-        if faults < best[0]:
-            best = faults, owned, orphans
-    return best[1], best[2]
+        orphans = owned.pop(None)
+        found.append((owned, orphans))
+    return min(found, key=lambda f: len(f[1]) + [*f[0].values()].count([]))
 
 
 def _patients(keys: Sequence[str]) -> list[str | None]:
     """Whose each image is, by its folder or by the number it begins with."""
     by_folder = [key.rpartition('/')[0].split('/')[0] for key in keys]
-    found = [PATIENT.match(key) for key in keys]
-    by_name = [match.group() if match else '' for match in found]
-    for names in (by_folder, by_name):
+    by_name = [PATIENT.match(key) for key in keys]
+    for names in (by_folder, [match and match.group() for match in by_name]):
         if all(names) and FEWEST_GROUPS <= len({*names}) < len(keys):
             return [*names]
     return [None] * len(keys)
@@ -208,44 +194,41 @@ def with_splits(entries: Sequence[Entry]) -> list[Entry]:
     """Give every image a split, all of a patient the same.
 
     Splits that are there stay. Without any, 70 % train, 15 % val, 15 % test;
-    a missing val or test is taken from the others. The same on every
-    machine: a hash orders patients.
+    a missing one is taken from the others. The same on every machine: a hash
+    orders patients.
 
     Raises:
         UserError: There are too few patients or images.
     """
-    splits = {entry.split or 'train' for entry in entries}
     found = [e._replace(split=e.split or 'train') for e in entries]
-    if 'train' not in splits:
-        raise UserError(f'only {sorted(splits)}: no images to train with')
+    splits = {e.split for e in found}
     if 'test' not in splits:
-        source = 'val' if 'val' in splits else 'train'
-        found = _take(found, source, 'test', 0.5 if 'val' in splits else 0.15)
-    if 'val' not in splits:
-        found = _take(found, 'train', 'val', 0.18)
-    return found
+        val = {e.patient or e.image for e in found if e.split == 'val'}
+        large = len(val) >= FEWEST_GROUPS
+        source, share = ('val', 0.5) if large else ('train', 0.15)
+        found = _take(found, source, 'test', share)
+    return found if 'val' in splits else _take(found, 'train', 'val', 0.18)
 
 
 def _take(
     entries: list[Entry], source: str, target: str, share: float
 ) -> list[Entry]:
     """Move a share of a split's patients to another."""
-    sizes = Counter(e.patient or e.image for e in entries if e.split == source)
-    if len(sizes) < FEWEST_GROUPS:
+    groups = Counter(
+        e.patient or e.image for e in entries if e.split == source
+    )
+    if len(groups) < FEWEST_GROUPS:
         raise UserError(
-            f'{source}: {len(sizes)} patients (or images, where patients are '
-            f'unknown) are too few to take {target} from; expected at least '
-            f'{FEWEST_GROUPS}'
+            f'{source}: {len(groups)} patients, or images of unknown ones, are '
+            f'too few to take {target} from; expected {FEWEST_GROUPS} or more'
         )
-    order = sorted(sizes, key=lambda g: hashlib.sha256(g.encode()).digest())
-    wanted, moved = share * sizes.total(), set()
-    for group in order:
+    moved, left = set(), share * groups.total()
+    for group in sorted(groups, key=lambda g: sha256(g.encode()).digest()):
         # Two at least: calibration fits on one half, reports on the other.
-        if sum(sizes[g] for g in moved) < wanted or len(moved) < 2:
+        if left > 0 or len(moved) < 2:
             moved.add(group)
+            left -= groups[group]
     return [
-        e._replace(split=target)
-        if e.split == source and (e.patient or e.image) in moved
-        else e
+        e._replace(split=target) if (e.patient or e.image) in moved else e
         for e in entries
     ]
