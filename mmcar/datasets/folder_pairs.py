@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from ..utils.errors import UserError
-from .image_files import IMAGE_SUFFIXES
+from ..utils.files import IMAGE_SUFFIXES
 from .label_files import LABEL_SUFFIXES
 from .label_index import read_index, read_patients
 from .listing import Problem, group_labels, list_files, stem_of
@@ -219,8 +219,8 @@ def _take(
     )
     if len(groups) < FEWEST_GROUPS:
         raise UserError(
-            f'{source}: {len(groups)} patients, or images of unknown ones, are '
-            f'too few to take {target} from; expected {FEWEST_GROUPS} or more'
+            f'{source}: {len(groups)} patients (or images) are too few to '
+            f'take {target} from; expected {FEWEST_GROUPS} or more'
         )
     moved, left = set(), share * groups.total()
     for group in sorted(groups, key=lambda g: sha256(g.encode()).digest()):
@@ -229,6 +229,8 @@ def _take(
             moved.add(group)
             left -= groups[group]
     return [
-        e._replace(split=target) if (e.patient or e.image) in moved else e
+        e._replace(split=target)
+        if e.split == source and (e.patient or e.image) in moved
+        else e
         for e in entries
     ]
