@@ -43,11 +43,9 @@ class AuthorsConvCalibration(ConvNetCalibration):
         super().__init__(**kwargs)
         at_least(1, channels=channels, num_blocks=num_blocks)
         layers: list[nn.Module] = []
-        before = self.input_channels
-        for _ in range(num_blocks):
-            layers += [mirrored_conv(before, channels), nn.Dropout(dropout)]
+        for i in [self.input_channels] + [channels] * (num_blocks - 1):
+            layers += [mirrored_conv(i, channels), nn.Dropout(dropout)]
             layers += [nn.BatchNorm2d(channels), nn.LeakyReLU(0.2)]
-            before = channels
         layers += [mirrored_conv(channels, self.num_classes)]
         layers += [nn.Dropout(dropout)]
         self.layers = nn.Sequential(*layers)
@@ -156,9 +154,8 @@ class VGGCalibration(ConvNetCalibration):
         if encoder_weights is not None:
             if self.input_channels != 3:
                 raise UserError(
-                    f'calibration.encoder_weights={encoder_weights!r} are '
-                    f'for 3 channels, but F sees {self.input_channels}: '
-                    'leave them out.'
+                    'calibration.encoder_weights are for 3 channels, but F '
+                    f'sees {self.input_channels}: leave them out'
                 )
             pretrained = dict(type='Pretrained', checkpoint=encoder_weights)
         self.encoder = VGGEncoder(self.input_channels, dropout, pretrained)
@@ -192,9 +189,5 @@ def _relu_block(
     conv = nn.Conv2d(in_channels, out_channels, 3, padding=1)
     nn.init.kaiming_normal_(conv.weight)
     nn.init.zeros_(conv.bias)
-    return nn.Sequential(
-        conv,
-        nn.BatchNorm2d(out_channels),
-        nn.ReLU(inplace=True),
-        nn.Dropout(dropout),
-    )
+    rest = nn.BatchNorm2d(out_channels), nn.ReLU(inplace=True)
+    return nn.Sequential(conv, *rest, nn.Dropout(dropout))

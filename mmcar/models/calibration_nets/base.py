@@ -15,7 +15,7 @@ from mmseg.structures import SegDataSample
 from torch import Tensor, nn
 
 from ...sampling.kernels import fast_layout
-from ...utils.checks import at_least, channels
+from ...utils.checks import at_least, channels, one_of
 from ...utils.errors import UserError
 from ..views import views_of
 
@@ -55,11 +55,7 @@ class BaseCalibration(BaseModule):
         init_cfg: dict | list | None = None,
     ) -> None:
         super().__init__(init_cfg)
-        if symmetric not in (False, True, 'horizontal'):
-            raise UserError(
-                f'calibration.symmetric={symmetric!r}: expected True, False '
-                "or 'horizontal'"
-            )
+        one_of((True, False, 'horizontal'), symmetric=symmetric)
         self.symmetric = symmetric
         at_least(2, num_classes=num_classes)
         at_least(0, black_box_classes=black_box_classes)
@@ -71,10 +67,7 @@ class BaseCalibration(BaseModule):
                 num_classes, black_box_classes, class_map
             )
         elif class_map is not None:
-            raise UserError(
-                f'calibration.class_map={class_map}: expected residual=True '
-                'with it, as only a start from the black box needs it'
-            )
+            raise UserError('calibration.class_map: expected residual=True')
 
     @property
     def starts_trained(self) -> bool:
@@ -89,8 +82,8 @@ class BaseCalibration(BaseModule):
     def last_layer(self) -> nn.Module:
         """The layer that gives the logits, for ``residual``."""
         raise UserError(
-            f'calibration.residual=True: {type(self).__name__} does not name '
-            'the layer that starts at zero; give it a property `last_layer`'
+            f'calibration.residual=True: {type(self).__name__} has no property'
+            ' `last_layer`, the layer that starts at zero'
         )
 
     def start_as_black_box(self) -> None:
@@ -136,9 +129,17 @@ class BaseCalibration(BaseModule):
         if black_box_probs is not None:
             image = torch.cat((image, black_box_probs), dim=1)
         image = fast_layout(image)
-        if self.symmetric and not self.training:
-            return self._average_views(image)
-        return self._logits(image)
+        if not self.symmetric or self.training:
+            return self._logits(image)
+        symmetries = 'square' if self.symmetric is True else self.symmetric
+        size = (image.shape[2], image.shape[3])
+        seen = torch.stack(
+            [
+                view.back(self._logits(view.look(image)).log_softmax(1), size)
+                for view in views_of(symmetries, size)
+            ]
+        )
+        return seen.logsumexp(0) - math.log(len(seen))  # of the mean
 
     def _logits(self, x: Tensor) -> Tensor:
         """The net's logits (B, K, H, W), on top of B's where they start."""
@@ -146,18 +147,6 @@ class BaseCalibration(BaseModule):
         if self.start is None:
             return logits
         return logits + self.start(x[:, -self.black_box_classes :])
-
-    def _average_views(self, x: Tensor) -> Tensor:
-        """Log of the mean probabilities (B, K, H, W) over all views."""
-        symmetries = 'square' if self.symmetric is True else self.symmetric
-        size = (x.shape[2], x.shape[3])
-        seen = torch.stack(
-            [
-                view.back(self._logits(view.look(x)).log_softmax(1), size)
-                for view in views_of(symmetries, size)
-            ]
-        )
-        return seen.logsumexp(0) - math.log(len(seen))
 
 
 class ConvNetCalibration(BaseCalibration):
@@ -196,18 +185,12 @@ class BlackBoxStart(nn.Module):
         super().__init__()
         if class_map is None and black_box_classes == num_classes:
             class_map = range(num_classes)
-        if (
-            class_map is None
-            or len(class_map) != num_classes
-            or any(
-                source not in range(black_box_classes) for source in class_map
-            )
-        ):
+        known = {*range(black_box_classes)} >= {*(class_map or [-1])}
+        if not known or len(class_map) != num_classes:
             raise UserError(
                 f'calibration.residual=True with class_map={class_map}: for '
-                f'each of the {num_classes} classes, expected the class of '
-                'the black box that it starts from; decode_head.black_box has '
-                f'{black_box_classes} classes'
+                f'each of the {num_classes} classes, expected that one of the '
+                f"black box's {black_box_classes} that it starts from"
             )
         sources = torch.tensor(class_map)
         sharers = sources.bincount(minlength=black_box_classes)[sources]

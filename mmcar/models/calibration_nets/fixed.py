@@ -58,8 +58,7 @@ class KnownDistribution(FixedCalibration):
         """
         if not data_samples:
             raise UserError(
-                'KnownDistribution needs data samples with gt_sem_segs: it '
-                'cannot predict images without labels'
+                'KnownDistribution needs data samples with gt_sem_segs'
             )
         # Labels may have the original size, and lack the batch's padding.
         size, fill = (image.shape[-2], image.shape[-1]), 1 / self.num_classes
@@ -104,8 +103,7 @@ class FlippedDecision(FixedCalibration):
         ]
         if not tables or not all(tables):
             raise UserError(
-                'FlippedDecision needs data samples with class_flips: use a '
-                'data set whose metainfo has them'
+                'FlippedDecision needs a data set with class_flips in metainfo'
             )
         decision = black_box_probs.argmax(dim=1)
         one_hot = F.one_hot(decision, self.num_classes).movedim(3, 1).float()

@@ -60,7 +60,7 @@ class MMSegCalibration(BaseCalibration):
         if not hasattr(head, 'conv_seg'):
             raise UserError(
                 f'calibration.residual=True: {type(head).__name__} has no '
-                'layer conv_seg, which would have to start at zero'
+                'layer conv_seg to start at zero'
             )
         return head.conv_seg
 
@@ -75,12 +75,8 @@ class MMSegCalibration(BaseCalibration):
         if self.neck is not None:
             features = self.neck(features)
         logits = self.decode_head(features)
-        logits = resize(
-            logits,
-            size=x.shape[2:],
-            mode='bilinear',
-            align_corners=self.decode_head.align_corners,
-        )
+        corners = self.decode_head.align_corners
+        logits = resize(logits, x.shape[2:], None, 'bilinear', corners)
         return logits[..., :height, :width]
 
 
@@ -91,13 +87,10 @@ def size_divisor(backbone: nn.Module) -> int:
     """
     if not isinstance(backbone, UNet):
         return 1
-    halved = [
-        pooled or stride == 2
-        for pooled, stride in zip(
-            backbone.downsamples, backbone.strides[1:], strict=False
-        )
-    ]
-    return 2 ** (sum(halved) + (backbone.strides[0] == 2))
+    first, *strides = backbone.strides
+    pairs = zip(backbone.downsamples, strides, strict=False)
+    halved = [pooled or stride == 2 for pooled, stride in pairs]
+    return 2 ** (sum(halved) + (first == 2))
 
 
 @MODELS.register_module()
@@ -127,8 +120,7 @@ class CenterCalibration(MMSegCalibration):
         super().__init__(num_classes, **kwargs)
         if not 0 < outside < 1 / num_classes:
             raise UserError(
-                f'calibration.outside={outside}: expected a probability '
-                f'below 1 / {num_classes}'
+                f'calibration.outside={outside}: expected < 1 / {num_classes}'
             )
         at_least(1, crop_size=crop_size)
         self.crop_size = crop_size

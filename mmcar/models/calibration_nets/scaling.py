@@ -6,6 +6,7 @@ import torch
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
+from ...utils.checks import one_of
 from ...utils.errors import UserError
 from ...utils.scaling import METHODS, identity_parameters, rescale
 
@@ -35,8 +36,8 @@ class ProbabilityScaling(nn.Module):
         right_shape = values.shape in ((), (num_classes,))
         if not right_shape or not (values > 0).all():
             raise UserError(
-                f'decode_head.temperature={temperature!r}: expected a number '
-                f'> 0, or one for each of the {num_classes} classes.'
+                f'decode_head.temperature={temperature!r}: expected one number'
+                f' > 0, or {num_classes}'
             )
         self.num_classes = num_classes
         self.method: str | None = None
@@ -58,16 +59,12 @@ class ProbabilityScaling(nn.Module):
         neutral = identity_parameters(method, self.num_classes)
         found = tuple(weight.shape), tuple(bias.shape)
         expected = tuple(tuple(value.shape) for value in neutral)
-        if found != expected:
+        finite = weight.isfinite().all() and bias.isfinite().all()
+        if found != expected or not finite:
             raise UserError(
-                f'decode_head.scaling: {method} scaling with weight and bias '
-                f'of shapes {found}; expected {expected} for '
-                f'{self.num_classes} classes.'
-            )
-        if not (weight.isfinite().all() and bias.isfinite().all()):
-            raise UserError(
-                f'decode_head.scaling: {method} scaling with values that are '
-                'not finite; fit it again with tools/calibrate.py.'
+                f'decode_head.scaling: {method} scaling by values of shapes '
+                f'{found}: expected finite ones, {expected}; fit it again with'
+                ' tools/calibrate.py'
             )
         self.method = method
         device = self.temperature.device
@@ -98,11 +95,7 @@ class ProbabilityScaling(nn.Module):
         found = [state_dict.get(prefix + name) for name in names]
         if all(value is not None for value in found):
             method_id, weight, bias = found
-            if int(method_id) not in range(len(METHODS)):
-                raise UserError(
-                    f'{prefix}method_id={int(method_id)}: the checkpoint was '
-                    f'scaled by a method this version does not know; it has '
-                    f'{METHODS}.'
-                )
+            key = f'{prefix}method_id'
+            one_of(range(len(METHODS)), **{key: int(method_id)})
             self.set_fitted(METHODS[int(method_id)], weight, bias)
         super()._load_from_state_dict(state_dict, prefix, *args)

@@ -9,9 +9,9 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ...utils.checks import at_least, channels, fraction
+from ..parts import SLOPE
 from .base import BaseGenerator
 
-_SLOPE = 0.2
 _NOISE_SLOPE = 0.01
 
 
@@ -130,9 +130,5 @@ class AuthorsUNet(BaseGenerator):
 
 
 def _block(conv: nn.Module, dropout: float) -> nn.Sequential:
-    return nn.Sequential(
-        conv,
-        nn.BatchNorm2d(conv.out_channels),
-        nn.LeakyReLU(_SLOPE),
-        nn.Dropout(dropout),
-    )
+    rest = nn.BatchNorm2d(conv.out_channels), nn.LeakyReLU(SLOPE)
+    return nn.Sequential(conv, *rest, nn.Dropout(dropout))

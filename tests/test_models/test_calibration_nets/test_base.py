@@ -238,7 +238,7 @@ def test_trained_weights_are_not_reset(tmp_path):
     ('classes', 'kwargs', 'message'),
     [
         (5, dict(residual=True), 'class_map=None'),
-        (0, dict(residual=True), 'black_box has 0'),
+        (0, dict(residual=True), 'class_map=None'),
         (4, dict(class_map=[0, 1, 2, 3]), 'class_map'),
         (3, dict(residual=True, class_map=[0, 1, 2]), 'class_map'),
         (3, dict(residual=True, class_map=[0, 1, 2, 3]), 'class_map'),
