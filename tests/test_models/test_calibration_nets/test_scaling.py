@@ -120,10 +120,10 @@ def test_follows_the_stitching_of_windows():
 
 def test_refuses_parameters_of_other_classes():
     scaling = ProbabilityScaling(5)
-    with pytest.raises(UserError, match='decode_head.scaling'):
+    with pytest.raises(UserError, match='scaling'):
         scaling.set_fitted('vector', *identity_parameters('vector', 3))
     weight, bias = identity_parameters('vector', 5)
-    with pytest.raises(UserError, match='decode_head.scaling'):
+    with pytest.raises(UserError, match='scaling'):
         scaling.set_fitted('vector', weight / 0, bias)
 
 
