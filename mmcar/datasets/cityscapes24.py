@@ -52,7 +52,7 @@ class Cityscapes24Dataset(CityscapesDataset):
             record.update(
                 data_root=self.data_root or '',
                 sample_key=sample_key_below(img_dir, image),
-                class_flips=flips.rows,
+                class_flips=flips,
                 num_classes=num_classes,
             )
         return records

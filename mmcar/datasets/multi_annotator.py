@@ -215,7 +215,7 @@ class MultiAnnotatorDataset(BaseSegDataset):
             record['seg_map_paths'] = [osp.join(ann_dir, f) for f in labels]
         if flips := self.metainfo.get('class_flips'):
             table = ClassFlips.parse(flips, record['num_classes'])
-            record['class_flips'] = table.rows
+            record['class_flips'] = table
         if self.patient_pattern:
             match = re.search(self.patient_pattern, record['img_path'])
             record['patient'] = match.group() if match else None

@@ -50,10 +50,7 @@ class _MeanOfImages(Metric):
             self.add_state(name, zero, 'sum')
 
     def update(
-        self,
-        samples: Maps,
-        labels: Maps,
-        sample_weights: Maps | None = None,
+        self, samples: Maps, labels: Maps, sample_weights: Maps | None = None
     ) -> None:
         """Add images.
 
@@ -135,4 +132,4 @@ class Calibration(Metric):
         """The scores by name."""
         bins = CalibrationBins(*self.settings)
         bins.sums, bins.scores = self.sums, self.scores
-        return dict(ECE=bins.ece, MCE=bins.mce, Brier=bins.brier, NLL=bins.nll)
+        return bins.figures()

@@ -132,8 +132,7 @@ def _as_scores(given: Tensor | np.ndarray) -> Tensor:
     if values.dim() != 4 or values.shape[1] < 2 or not values.numel():
         raise UserError(
             f'logits_or_probs of shape {tuple(values.shape)}: expected '
-            '(images, 2 or more classes, height, width); of one foreground '
-            'probability p per pixel give both, 1 - p and p'
+            '(images, 2 or more classes, height, width)'
         )
     return values
 

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..utils.checks import at_least, fraction
+from ..utils.checks import at_least, fraction, positive
 from ..utils.errors import UserError
 from ..utils.precision import full_precision
 from .kernels import Tile, gumbel_from_normal, gumbel_labels, label_dtype
@@ -129,11 +129,8 @@ class SharedGumbel(GumbelNoise):
     ) -> None:
         at_least(2, num_classes=num_classes)
         at_least(1, num_features=num_features)
-        if correlation_length is not None and not correlation_length > 0:
-            raise UserError(
-                f'correlation_length={correlation_length!r}: expected a '
-                'number of pixels > 0, or None for one number per image'
-            )
+        if correlation_length is not None:
+            positive(correlation_length=correlation_length)
         fraction(common=common)
         if common and correlation_length is None:
             raise UserError(
@@ -328,9 +325,8 @@ def all_groups(
         len(own) < 2 or len(own) == num_classes for own in given
     ):
         raise UserError(
-            f'groups={groups!r}: expected groups of two or more ids from 0 to '
-            f'{num_classes - 1}, every id once and not all in one group, e.g. '
-            '[(4, 11), (9, 12)]'
+            f'groups={groups!r}: expected groups of two or more ids below '
+            f'{num_classes}, each once, e.g. [(4, 11), (9, 12)]'
         )
     return sorted(given + [[i] for i in alone])
 

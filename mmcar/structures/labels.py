@@ -5,8 +5,7 @@ not to be confused with mirrored images: ``RandomFlip`` turns pixels around, a
 class flip renames a class, e.g. road into road2 with probability 4/17.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,15 +16,11 @@ from ..utils.errors import UserError
 from .colours import distant_colours
 
 
-class HasFields(Protocol):
-    """A data sample of MMSegmentation."""
+class DataSample(Protocol):
+    """A data sample of MMSegmentation, or its form as a dict."""
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return a field or a piece of metainfo."""
-
-
-DataSample = Mapping | HasFields
-"""A data sample, or its form as a dict."""
 
 
 KEY = 'class_flips'
@@ -40,15 +35,11 @@ class ClassFlip(NamedTuple):
     probability: float
 
 
-@dataclass(frozen=True)
-class ClassFlips:
+class ClassFlips(tuple[ClassFlip, ...]):
     """The table of class flips of a data set; each row is drawn on its own.
 
-    Args:
-        rows: Class id, twin id, probability, as :meth:`parse` checks them.
+    Rows are class id, twin id, probability, as :meth:`parse` checks them.
     """
-
-    rows: tuple[ClassFlip, ...] = ()
 
     @classmethod
     def parse(
@@ -64,51 +55,38 @@ class ClassFlips:
             UserError: A row that cannot be drawn, named with its values.
         """
         table = [tuple(row) for row in table or ()]
-        for row in table:
-            if len(row) != 3:
-                raise UserError(
-                    f'class_flips: row {row}: expected (class, twin, '
-                    'probability)'
-                )
+        if any(len(row) != 3 for row in table):
+            raise UserError(
+                f'class_flips={table}: expected (class, twin, probability)'
+            )
         last = (num_classes or 255) - 1
         ids = [i for row in table for i in row[:2]]
         for source, twin, probability in table:
             where = f'class_flips: flip of {source} to {twin}'
             if not 0 <= probability <= 1:
-                raise UserError(
-                    f'{where}: probability {probability}; expected a number '
-                    'from 0 to 1'
-                )
+                raise UserError(f'{where}: probability {probability}')
             if any(i not in range(last + 1) for i in (source, twin)):
                 raise UserError(f'{where}: expected ids from 0 to {last}')
             if ids.count(source) > 1 or ids.count(twin) > 1:
                 raise UserError(
                     f'{where}: expected each id once in the table, found {ids}'
                 )
-        return cls(
-            tuple(ClassFlip(int(c), int(t), float(p)) for c, t, p in table)
-        )
-
-    def __iter__(self) -> Iterator[ClassFlip]:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
+        return cls(ClassFlip(int(c), int(t), float(p)) for c, t, p in table)
 
     @property
     def twins(self) -> list[int]:
         """Ids that no label file may hold: they exist by flipping only."""
-        return [row.twin for row in self.rows]
+        return [row.twin for row in self]
 
     @property
     def ids(self) -> list[int]:
         """Class and twin of every row, next to each other."""
-        return [i for row in self.rows for i in row[:2]]
+        return [i for row in self for i in row[:2]]
 
     def draw(self, label: np.ndarray) -> np.ndarray:
         """Flip a label map (H, W) uint8 at random, by NumPy's generator."""
         table = np.arange(256, dtype=np.uint8)
-        for source, twin, probability in self.rows:
+        for source, twin, probability in self:
             if np.random.rand() < probability:
                 table[source] = twin
         return table[label]
@@ -121,7 +99,7 @@ class ClassFlips:
         if max(self.ids, default=0) > torch.iinfo(label.dtype).max:
             label = label.long()
         flipped = label
-        for source, twin, _ in self.rows:
+        for source, twin, _ in self:
             flipped = torch.where(label == source, twin, flipped)
         return flipped.to(label.dtype)
 
@@ -135,7 +113,7 @@ class ClassFlips:
             New probabilities, (K, ...).
         """
         flipped = probs.clone()
-        for source, twin, probability in self.rows:
+        for source, twin, probability in self:
             flipped[twin] = probability * probs[source]
             flipped[source] = (1 - probability) * probs[source]
         return flipped

@@ -41,6 +41,6 @@ class RandomClassFlips(BaseTransform):
                     'with class_flips in its metainfo'
                 )
             flips = ClassFlips.parse(results['class_flips'])
-        results['class_flips'] = flips.rows
+        results['class_flips'] = flips
         results['gt_seg_map'] = flips.draw(results['gt_seg_map'])
         return results

@@ -5,20 +5,23 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 from typing_extensions import Unpack
 
 from ...sampling.kernels import label_dtype
 from ...structures import ClassFlips, label_distribution
 from ...utils.errors import UserError
 from ...utils.ids import has_id
-from .distances import best_match_iou, ged_terms, hm_iou
+from .distances import ged_terms, matching_scores
 from .inputs import Maps, as_tensor
 from .iou import Comparison, PairOptions
 
 
 class Truth(NamedTuple):
-    """What is known of an image's labels.
+    """What is known of an image's labels, and samplers that know it.
+
+    A sampler takes the number S of samples and a source of randomness, and
+    returns label maps (S, H, W).
 
     Attributes:
         probs: True class probabilities of the pixels, (K, H, W).
@@ -30,79 +33,52 @@ class Truth(NamedTuple):
     labels: Tensor
     flips: ClassFlips
 
+    def perfect(self, number: int, generator: Generator) -> Tensor:
+        """Independent draws of a label, flips included."""
+        pick = torch.randint(len(self.labels), (number,), generator=generator)
+        drawn = self.labels[pick]
+        base = drawn.clone()
+        for c, twin, p in self.flips:
+            turns = torch.rand(number, 1, 1, generator=generator) < p
+            drawn[turns & (base == c)] = twin
+        return drawn
 
-Sampler = Callable[[Truth, int, torch.Generator], Tensor]
+    def argmax_of_mean(self, number: int, _: Generator) -> Tensor:
+        """The most probable class of every pixel, in every sample."""
+        likeliest = self.probs.argmax(0).to(label_dtype(len(self.probs)))
+        return likeliest.expand(number, -1, -1)
 
+    def random_threshold(self, number: int, generator: Generator) -> Tensor:
+        """Cut the label mean at one random level per sample, for all."""
+        return self._inverse_cdf(torch.rand(number, 1, 1, generator=generator))
 
-def perfect_sampler(
-    truth: Truth, number: int, generator: torch.Generator
-) -> Tensor:
-    """Independent draws of a label, flips included.
+    def shared_gumbel(self, number: int, generator: Generator) -> Tensor:
+        """Gumbel-max draws with one noise value per class and sample."""
+        size = number, len(self.probs), 1, 1
+        u = torch.rand(size, generator=generator).clamp_min(1e-30)
+        log_probs, noise = self.probs.log(), -(-u.log()).log()
+        dtype = label_dtype(len(log_probs))
+        return torch.stack(
+            [(log_probs + g).argmax(0).to(dtype) for g in noise]
+        )
 
-    Args:
-        truth: What the sampler may know.
-        number: How many samples S to draw.
-        generator: Source of randomness.
+    def independent_pixels(self, number: int, generator: Generator) -> Tensor:
+        """Right at every pixel, but pixels know nothing of each other."""
+        size = number, *self.probs.shape[1:]
+        return self._inverse_cdf(torch.rand(size, generator=generator))
 
-    Returns:
-        Shape (S, H, W).
-    """
-    pick = torch.randint(len(truth.labels), (number,), generator=generator)
-    drawn = truth.labels[pick]
-    base = drawn.clone()
-    for c, twin, p in truth.flips:
-        turns = torch.rand(number, 1, 1, generator=generator) < p
-        drawn[turns & (base == c)] = twin
-    return drawn
-
-
-def argmax_of_mean(
-    truth: Truth, number: int, generator: torch.Generator
-) -> Tensor:
-    """The most probable class of every pixel, in every sample."""
-    likeliest = truth.probs.argmax(0).to(label_dtype(len(truth.probs)))
-    return likeliest.expand(number, -1, -1)
-
-
-def _inverse_cdf(probs: Tensor, u: Tensor) -> Tensor:
-    """Class whose share of [0, 1) holds u: (K, H, W), (S, ...) -> maps."""
-    edges, dtype = probs.cumsum(0)[:-1], label_dtype(len(probs))
-    return torch.stack([(edges <= x).sum(0, dtype=dtype) for x in u])
-
-
-def random_threshold(
-    truth: Truth, number: int, generator: torch.Generator
-) -> Tensor:
-    """Cut the label mean at one random level per sample, for all pixels."""
-    u = torch.rand(number, 1, 1, generator=generator)
-    return _inverse_cdf(truth.probs, u)
+    def _inverse_cdf(self, u: Tensor) -> Tensor:
+        """Class whose share of [0, 1) holds u: (S, ...) -> (S, H, W)."""
+        edges, dtype = self.probs.cumsum(0)[:-1], label_dtype(len(self.probs))
+        return torch.stack([(edges <= x).sum(0, dtype=dtype) for x in u])
 
 
-def shared_gumbel(
-    truth: Truth, number: int, generator: torch.Generator
-) -> Tensor:
-    """Gumbel-max draws with one noise value per class and sample."""
-    u = torch.rand(number, len(truth.probs), 1, 1, generator=generator)
-    log_probs = truth.probs.log()
-    noise = -(-u.clamp_min(1e-30).log()).log()
-    dtype = label_dtype(len(log_probs))
-    return torch.stack([(log_probs + g).argmax(0).to(dtype) for g in noise])
-
-
-def independent_pixels(
-    truth: Truth, number: int, generator: torch.Generator
-) -> Tensor:
-    """Right at every pixel, but pixels know nothing of each other."""
-    u = torch.rand(number, *truth.probs.shape[1:], generator=generator)
-    return _inverse_cdf(truth.probs, u)
-
-
-SAMPLERS: dict[str, Sampler] = {
-    'perfect sampler': perfect_sampler,
-    'shared Gumbel noise': shared_gumbel,
-    'random threshold of the mean': random_threshold,
-    'argmax of the mean': argmax_of_mean,
-    'independent pixels': independent_pixels,
+SAMPLERS: dict[str, Callable[[Truth, int, Generator], Tensor]] = {
+    'perfect sampler': Truth.perfect,
+    'shared Gumbel noise': Truth.shared_gumbel,
+    'random threshold of the mean': Truth.random_threshold,
+    'argmax of the mean': Truth.argmax_of_mean,
+    'independent pixels': Truth.independent_pixels,
 }
 
 
@@ -127,7 +103,7 @@ class Bounds:
         self.counts = tuple(counts)
         self.how = Comparison(**options)
         self.flips = ClassFlips.parse(flips, self.how.num_classes)
-        self.generator = torch.Generator().manual_seed(seed)
+        self.generator = Generator().manual_seed(seed)
         self.rows: dict[str, list[dict[str, float]]] = {
             name: [] for name in SAMPLERS
         }
@@ -146,15 +122,13 @@ class Bounds:
             self.rows[name].append(row | self._score(maps, labels))
 
     def _score(self, maps: Tensor, labels: Tensor) -> dict[str, float]:
-        how, scores = vars(self.how), {}
+        how, scores = vars(self.how), dict[str, float]()
         for n in self.counts:
             terms = ged_terms(maps[:n], labels, flips=self.flips, **how)
             scores[f'GED_{n}'] = terms.ged.item()
             scores[f'diversity_{n}'] = terms.samples.item()
-            if not self.flips:
-                best = best_match_iou(maps[:n], labels, **how).nanmean()
-                scores[f'HM-IoU_{n}'] = hm_iou(maps[:n], labels, **how).item()
-                scores[f'D_max_{n}'] = best.item()
+        if not self.flips:
+            scores |= matching_scores(maps, labels, self.counts, self.how)
         return scores
 
     def scores(self) -> dict[str, dict[str, float]]:
@@ -204,14 +178,15 @@ def mean_scores(rows: Sequence[dict[str, float]]) -> dict[str, float]:
     """Average scores of images over those that have one; count the others.
 
     Args:
-        rows: Of each image its scores by name, NaN where it has none, and
-            ``labels_left_out``, its labels without a labelled pixel.
+        rows: Of each image its scores by name, NaN where it has none, maybe
+            its name as ``image``, and ``labels_left_out``, its labels without
+            a labelled pixel.
 
     Returns:
         Each score and ``<score>_left_out``, and ``labels_left_out`` in total.
     """
     means: dict[str, float] = {}
-    for name in (key for key in rows[0] if key != 'labels_left_out'):
+    for name in [k for k in rows[0] if k not in ('image', 'labels_left_out')]:
         values = np.array([row[name] for row in rows])
         known = values[~np.isnan(values)]
         means[name] = float(known.mean()) if len(known) else np.nan

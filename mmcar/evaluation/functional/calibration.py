@@ -153,6 +153,10 @@ class CalibrationBins:
         """Mean of ``-log p_label``, in nats."""
         return self.scores[2] / self.scores[0]
 
+    def figures(self) -> dict[str, Tensor]:
+        """All four scores by name."""
+        return dict(ECE=self.ece, MCE=self.mce, Brier=self.brier, NLL=self.nll)
+
 
 def _proper_scores(probs: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
     """Number of observations, sums of Brier score and NLL, (3,) float64."""

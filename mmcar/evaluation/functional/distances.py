@@ -41,15 +41,17 @@ class EnergyTerms(NamedTuple):
         return 2 * self.cross - self.samples - self.labels
 
 
+class EnergyOptions(PairOptions, total=False):
+    """Keywords of `ged`."""
+
+    sample_weights: Maps | None
+    label_weights: Maps | None
+    flips: Iterable[Sequence] | None
+    num_samples: int | None
+
+
 def ged(
-    samples: Maps,
-    labels: Maps,
-    *,
-    sample_weights: Maps | None = None,
-    label_weights: Maps | None = None,
-    flips: Iterable[Sequence] | None = None,
-    num_samples: int | None = None,
-    **options: Unpack[PairOptions],
+    samples: Maps, labels: Maps, **options: Unpack[EnergyOptions]
 ) -> Tensor:
     """``2 E d(s, y) - E d(s, s') - E d(y, y')`` with d = 1 - IoU.
 
@@ -61,17 +63,16 @@ def ged(
     Args:
         samples: Integer label maps, shape (N, S, H, W) or (S, H, W).
         labels: Integer label maps, shape (N, A, H, W) or (A, H, W).
-        sample_weights: What each sample counts, shape (S,) or (N, S), as
-            those of support points; None is uniform.
-        label_weights: Probabilities of the labels, shape (A,) or (N, A);
-            None is uniform.
-        flips: A table of class flips, or its rows (class, twin,
-            probability): each of its n classes turns as a whole into its
-            twin, independently. The distance is then to all 2^n modes of the
-            one label (A = 1), without building them; the IoU of a pair is
+        options: Those of :class:`Comparison`, of which ``num_classes`` is
+            needed. ``sample_weights`` (S,) or (N, S), what each sample
+            counts, as those of support points, and ``label_weights`` (A,) or
+            (N, A), probabilities of the labels; None is uniform. ``flips``,
+            a table of class flips, or its rows (class, twin, probability):
+            each of its n classes turns as a whole into its twin,
+            independently. The distance is then to all 2^n modes of the one
+            label (A = 1), without building them; the IoU of a pair is
             averaged over those classes of the table that occur in it.
-        num_samples: S, to make sure that the axes are in this order.
-        options: See :class:`Comparison`; ``num_classes`` is needed.
+            ``num_samples`` S, to make sure that the axes are in this order.
 
     Returns:
         Shape (N,), or a scalar; NaN where an expectation has no pair left.
@@ -84,15 +85,7 @@ def ged(
         >>> mmcar.ged(samples, samples[:1], num_classes=2).item()
         0.1666...
     """
-    return ged_terms(
-        samples,
-        labels,
-        sample_weights=sample_weights,
-        label_weights=label_weights,
-        flips=flips,
-        num_samples=num_samples,
-        **options,
-    ).ged
+    return ged_terms(samples, labels, **options).ged
 
 
 @torch.no_grad()
@@ -112,34 +105,20 @@ def ged_terms(
     if table and (how.classes is not None or how.absent == 'one'):
         raise UserError(
             f'classes={how.classes}, absent={how.absent!r}: where classes '
-            'flip by a table, the distance is over the classes of the table '
-            "that are present; delete 'classes' and 'absent'"
+            "flip, those of the table count; delete 'classes' and 'absent'"
         )
 
-    def terms(x: Tensor, y: Tensor, *weights: Tensor | None) -> EnergyTerms:
+    def terms(
+        x: Tensor, y: Tensor, v: Tensor | None, w: Tensor | None
+    ) -> EnergyTerms:
         if table:
-            return _flip_terms(x, y, table, how, *weights)
-        return _given_terms(x, y, how, *weights)
+            return _flip_terms(x, y, table, how, v, w)
+        iou, s = joint_class_ious(x, y, how).mean(how.rule), len(x)
+        parts = (iou[:s, s:], v, w), (iou[:s, :s], v, v), (iou[s:, s:], w, w)
+        return EnergyTerms(*(expected_distance(*part) for part in parts))
 
     return per_image(
         terms, samples, labels, sample_weights, label_weights, num_samples
-    )
-
-
-def _given_terms(
-    samples: Tensor,
-    labels: Tensor,
-    how: Comparison,
-    sample_weights: Tensor | None,
-    label_weights: Tensor | None,
-) -> EnergyTerms:
-    """The terms of one image whose labels are given."""
-    iou = joint_class_ious(samples, labels, how).mean(how.rule)
-    s, v, w = len(samples), sample_weights, label_weights
-    return EnergyTerms(
-        expected_distance(iou[:s, s:], v, w),
-        expected_distance(iou[:s, :s], v, v),
-        expected_distance(iou[s:, s:], w, w),
     )
 
 
@@ -349,6 +328,32 @@ def hm_iou(
     return per_image(
         matched, samples, labels, sample_weights, num_samples=num_samples
     )
+
+
+def matching_scores(
+    samples: Tensor,
+    labels: Tensor,
+    counts: Sequence[int],
+    how: Comparison,
+    sample_weights: Tensor | None = None,
+) -> dict[str, float]:
+    """``HM-IoU_n`` and ``D_max_n`` of the first n samples, for several n.
+
+    Args:
+        samples: Label maps (S, H, W).
+        labels: Label maps (A, H, W).
+        counts: The n, at most S.
+        how: See :class:`Comparison`.
+        sample_weights: See `hm_iou`.
+    """
+    iou = cross_class_ious(samples, labels, how).labelled_mean(how.rule)
+    scores = {}
+    for n in counts:
+        weights = None if sample_weights is None else sample_weights[:n]
+        matched = matched_iou_from_iou(iou[:n], weights)
+        scores[f'HM-IoU_{n}'] = matched.item()
+        scores[f'D_max_{n}'] = best_match_from_iou(iou[:n]).nanmean().item()
+    return scores
 
 
 def best_match_from_iou(iou: Tensor) -> Tensor:

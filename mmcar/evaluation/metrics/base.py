@@ -6,11 +6,11 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from mmengine.evaluator import BaseMetric
 from torch import Tensor
 
 from ...structures import class_flips_of
-from ...utils.checks import one_of
 from ...utils.errors import NonFiniteError, UserError
 from ...utils.files import write_file
 from ...utils.ids import has_id
@@ -79,19 +79,12 @@ def samples_of(data_sample: dict, number: int | None = None) -> Tensor:
     return samples[:number]
 
 
-def weights_of(data_sample: dict, number: int) -> Tensor | None:
-    """What each of the first samples counts (number,); None is alike.
+def weights_of(data_sample: dict, number: int) -> Tensor:
+    """What each of the first samples counts (number,).
 
     Support points stand for different shares of all draws.
     """
-    weights = data_sample.get('sample_weights')
-    return None if weights is None else weights[:number]
-
-
-def count_unlabelled(data_sample: dict, ignore_index: int) -> int:
-    """How many labels of an image have no labelled pixel."""
-    ignored = has_id(labels_of(data_sample), ignore_index)
-    return int(ignored.flatten(1).all(1).sum())
+    return data_sample.get('sample_weights', torch.ones(number))[:number]
 
 
 def refuse_nonfinite(data_sample: dict) -> None:
@@ -108,9 +101,7 @@ def refuse_nonfinite(data_sample: dict) -> None:
         if not values.amax(0).isfinite().all():
             raise NonFiniteError(
                 f"{image_name(data_sample)}: '{key}' holds NaN or infinite "
-                'values, which have no class to score. Look at the image for '
-                'such values, and at the training log for losses that are '
-                'not finite.'
+                'values. Look for such in the image and in the training log.'
             )
 
 
@@ -119,9 +110,8 @@ def class_number(given: int | None, names: Sequence[str] | None) -> int:
     number = len(names or ()) or given
     if number is None or given not in (None, number):
         raise UserError(
-            f'num_classes={given} of the metric, and '
-            f'{len(names or ())} classes of the data set: expected one '
-            'number; leave it out to ask the data set'
+            f'num_classes={given} of the metric, {len(names or ())} of the '
+            'data set: leave it out to ask the data set'
         )
     return number
 
@@ -148,46 +138,34 @@ def class_ids(
     """
     if classes is None:
         return None
-    ids = [_class_id(c, names) if isinstance(c, str) else c for c in classes]
-    Comparison(num_classes, ids)  # refuses ids that are not there
     named = all(isinstance(c, str) for c in classes)
+    unknown = {c for c in classes if isinstance(c, str)} - {*(names or ())}
+    if unknown:
+        raise UserError(
+            f'classes: {sorted(unknown)} are none of those of the data set, '
+            f'{", ".join(names or ()) or "which are unknown; use ids"}'
+        )
+    number = {name: i for i, name in enumerate(names or ())}
+    ids = [number[c] if isinstance(c, str) else c for c in classes]
+    Comparison(num_classes, ids)  # refuses ids that are not there
     left_out = sorted(set(range(1, num_classes)) - set(ids))
     if names and num_classes > 2 and left_out and not named:
         raise UserError(
             f'classes={tuple(classes)}: leaves out '
-            f'{", ".join(names[i] for i in left_out)} of the '
-            f"{num_classes} classes of the data set. Delete 'classes' to "
-            'score all; to score these alone, name them: '
-            f'classes={[names[i] for i in ids]}'
+            f"{', '.join(names[i] for i in left_out)}. Delete 'classes' to "
+            f'score all, or name them: classes={[names[i] for i in ids]}'
         )
     return tuple(ids)
-
-
-def _class_id(name: str, names: Sequence[str] | None) -> int:
-    if name not in (names or ()):
-        known = ', '.join(names) if names else 'unknown; use ids'
-        raise UserError(
-            f'classes: no class is called {name!r}; the classes of the data '
-            f'set are {known}'
-        )
-    return list(names or ()).index(name)
 
 
 class ImageMetric(BaseMetric):
     """Exactly one result per image, none of a prediction that is not finite.
 
-    Args:
-        collect_device: 'cpu' or 'gpu', for gathering across processes.
-        prefix: Put before the names of the scores.
+    Takes the arguments of MMEngine's ``BaseMetric``.
     """
 
     default_prefix = ''  # None would make MMEngine warn
-
-    def __init__(
-        self, collect_device: str = 'cpu', prefix: str | None = None
-    ) -> None:
-        one_of(('cpu', 'gpu', 'npu'), collect_device=collect_device)
-        super().__init__(collect_device=collect_device, prefix=prefix)
+    ignore_index = 255
 
     @abstractmethod
     def measure(self, data_sample: dict) -> Any:
@@ -198,6 +176,11 @@ class ImageMetric(BaseMetric):
         for data_sample in data_samples:
             refuse_nonfinite(data_sample)
             self.results.append(self.measure(data_sample))
+
+    def unlabelled(self, data_sample: dict) -> int:
+        """How many labels of an image have no labelled pixel."""
+        ignored = has_id(labels_of(data_sample), self.ignore_index)
+        return int(ignored.flatten(1).all(1).sum())
 
     @property
     def class_names(self) -> Sequence[str] | None:
@@ -290,20 +273,14 @@ class SampleMetric(ImageMetric):
         return {
             'image': image_name(data_sample),
             **self.score(data_sample),
-            'labels_left_out': count_unlabelled(
-                data_sample, self.ignore_index
-            ),
+            'labels_left_out': self.unlabelled(data_sample),
         }
 
     def compute_metrics(self, results: list[dict]) -> dict[str, float]:
         """Average over the images that have a score; count the others."""
         if self.csv_file is not None:
             write_csv(self.csv_file, results)
-        scores = [
-            {k: v for k, v in result.items() if k != 'image'}
-            for result in results
-        ]
-        means = mean_scores(scores)
+        means = mean_scores(results)
         title = self.title or type(self).__name__
         means[f'{title}_labels_left_out'] = means.pop('labels_left_out')
         return means

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from mmseg.registry import METRICS
@@ -21,7 +22,6 @@ from ..functional import (
 from .base import (
     ImageMetric,
     base_label_of,
-    count_unlabelled,
     image_name,
     labels_of,
     samples_of,
@@ -97,10 +97,8 @@ class FlipMetric(ImageMetric):
         states, coherence = flip_states(
             samples_of(data_sample), base_label_of(data_sample), flips
         )
-        weights = weights_of(data_sample, len(states))
-        if weights is None:
-            weights = torch.ones(len(states))
-        weights = weights.double() / weights.mean()
+        weights = weights_of(data_sample, len(states)).double()
+        weights = weights / weights.mean()
         return flips, states.cpu(), coherence.cpu(), weights.cpu()
 
     def compute_metrics(self, results: list[tuple]) -> dict[str, float]:
@@ -162,8 +160,6 @@ def _sample_mean(data_sample: dict, num_classes: int) -> Tensor | None:
         return None
     samples = samples_of(data_sample)
     weights = weights_of(data_sample, len(samples))
-    if weights is None:
-        weights = torch.ones(len(samples))
     shape = (num_classes, *samples.shape[1:])
     total = torch.zeros(shape, device=samples.device)
     for sample, weight in zip(samples, weights.tolist(), strict=True):
@@ -194,18 +190,13 @@ class CalibrationMetric(ImageMetric):
     Args:
         num_bins: Number of confidence bins.
         ignore_index: Id of unlabelled pixels.
-        collect_device: 'cpu' or 'gpu', for gathering across processes.
-        prefix: Put before the names of the scores.
+        kwargs: Arguments of :class:`ImageMetric`.
     """
 
     def __init__(
-        self,
-        num_bins: int = 10,
-        ignore_index: int = 255,
-        collect_device: str = 'cpu',
-        prefix: str | None = None,
+        self, num_bins: int = 10, ignore_index: int = 255, **kwargs: Any
     ) -> None:
-        super().__init__(collect_device=collect_device, prefix=prefix)
+        super().__init__(**kwargs)
         self.num_bins = num_bins
         self.ignore_index = ignore_index
 
@@ -230,8 +221,8 @@ class CalibrationMetric(ImageMetric):
                     f'{tuple(logits.shape)}; expected one shape'
                 )
             probs['_samples'] = mean
-        unlabelled = count_unlabelled(data_sample, self.ignore_index)
-        result = {'flips': flips, 'labels_left_out': unlabelled}
+        left_out = self.unlabelled(data_sample)
+        result = dict[str, Any](flips=flips, labels_left_out=left_out)
         result |= self._sums(probs, labels, weights)
         for source, p in probs.items() if flips else ():
             result[f'offsets{source}'] = flip_probability_sums(
@@ -282,28 +273,18 @@ class CalibrationMetric(ImageMetric):
             bins = CalibrationBins(self.num_bins)
             bins.sums = sum(result[f'bins{source}'] for result in results)
             bins.scores = sum(result[f'scores{source}'] for result in results)
-            metrics[f'ECE{source}'] = bins.ece.item()
-            metrics[f'MCE{source}'] = bins.mce.item()
-            metrics[f'Brier{source}'] = bins.brier.item()
-            metrics[f'NLL{source}'] = bins.nll.item()
+            for name, score in bins.figures().items():
+                metrics[f'{name}{source}'] = score.item()
             if flips:
                 sums = sum(result[f'offsets{source}'] for result in results)
-                offsets = flip_offsets(sums, flips).tolist()
-                metrics |= self._name_offsets(offsets, flips, source)
+                offsets = flip_offsets(sums, flips)
+                name = f'offset{source}'
+                for (_, twin, _), value in zip(flips, offsets, strict=True):
+                    metrics[f'{name}/{self.name_of(twin)}'] = value.item()
+                metrics[f'{name}/mean'] = offsets.nanmean().item()
         return metrics | {
             'calibration_left_out': sum(not r['scores'][0] for r in results),
             'calibration_labels_left_out': sum(
                 r['labels_left_out'] for r in results
             ),
         }
-
-    def _name_offsets(
-        self, offsets: list[float], flips: ClassFlips, source: str
-    ) -> dict[str, float]:
-        named = {
-            f'offset{source}/{self.name_of(twin)}': offset
-            for (_, twin, _), offset in zip(flips, offsets, strict=True)
-        }
-        known = [offset for offset in offsets if not math.isnan(offset)]
-        mean = sum(known) / len(known) if known else math.nan
-        return named | {f'offset{source}/mean': mean}

@@ -27,10 +27,7 @@ class FiniteIoUMetric(IoUMetric):
 
     @staticmethod
     def intersect_and_union(
-        pred_label: Tensor,
-        label: Tensor,
-        num_classes: int,
-        ignore_index: int,
+        pred_label: Tensor, label: Tensor, num_classes: int, ignore_index: int
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Areas of every class in one image.
 
@@ -83,8 +80,7 @@ class BlackBoxIoUMetric(FiniteIoUMetric):
         size = tuple(labels_of(data_sample).shape[-2:])
         if 'black_box_probs' not in data_sample:
             raise UserError(
-                f'{image_name(data_sample)}: no black_box_probs; '
-                'black-box-mIoU needs a model with a black box'
+                f'{image_name(data_sample)}: no black_box_probs, no black box'
             )
         probs = data_sample['black_box_probs']['data']
         check_predicted(len(probs), self.dataset_meta, 'the black box')

@@ -13,8 +13,7 @@ from ...structures import ClassFlips, class_flips_of
 from ...structures.labels import floods, max_class_area
 from ...utils.errors import UserError
 from ..functional import EnergyTerms, ged_terms
-from ..functional.distances import best_match_from_iou, matched_iou_from_iou
-from ..functional.iou import cross_class_ious
+from ..functional.distances import matching_scores
 from ..functional.promises import area_crps
 from .base import (
     SampleMetric,
@@ -73,19 +72,13 @@ class HMIoUMetric(SampleMetric):
 
     def score(self, data_sample: dict) -> dict[str, float]:
         """Scores of one image for every sample count."""
-        every = cross_class_ious(
+        return matching_scores(
             samples_of(data_sample, max(self.num_samples)),
             drawn_labels_of(data_sample, self.title),
+            self.num_samples,
             self.how,
-        ).labelled_mean(self.how.rule)
-        scores = {}
-        for n in self.num_samples:
-            iou = every[:n]
-            best = best_match_from_iou(iou).nanmean()
-            matched = matched_iou_from_iou(iou, weights_of(data_sample, n))
-            scores[f'HM-IoU_{n}'] = matched.item()
-            scores[f'D_max_{n}'] = best.item()
-        return scores
+            data_sample.get('sample_weights'),
+        )
 
 
 @METRICS.register_module()
@@ -142,9 +135,8 @@ class FloodMetric(SampleMetric):
         super().__init__(**kwargs)
         if (train_dataset is None) == (largest is None):
             raise UserError(
-                'FloodMetric: expected either train_dataset, the data set '
-                'whose annotations are the measure, or largest, the largest '
-                'share of each class in them'
+                'FloodMetric: expected either train_dataset or largest, the '
+                'largest share of each class in its annotations'
             )
         self._train_dataset = train_dataset
         self._given = largest
@@ -188,10 +180,8 @@ class FloodMetric(SampleMetric):
         flooded = floods(samples, self.largest, self.how.ids)
         scores = {}
         for n in self.num_samples:
-            first, weights = flooded[:n].double(), weights_of(data_sample, n)
-            if weights is None:
-                weights = torch.ones_like(first)
-            rate = (weights * first).sum() / weights.sum()
+            weights = weights_of(data_sample, n).to(flooded.device).double()
+            rate = (weights * flooded[:n]).sum() / weights.sum()
             scores[f'flood_rate_{n}'] = rate.item()
         return scores
 

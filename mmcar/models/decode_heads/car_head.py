@@ -8,6 +8,7 @@ from mmengine.runner.checkpoint import _load_checkpoint_with_prefix
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
+from ...utils.checks import at_least
 from ...utils.errors import UserError
 from ...utils.precision import safe_log
 from ...utils.windows import Window, stitch
@@ -69,11 +70,7 @@ class CARHead(BaseModule):
         init_cfg: dict | None = None,
     ) -> None:
         super().__init__(init_cfg)
-        if num_classes < 2:
-            raise UserError(
-                f'decode_head.num_classes must be at least 2, got '
-                f'{num_classes}: a binary task has two classes here.'
-            )
+        at_least(2, **{'decode_head.num_classes': num_classes})
         self.num_classes = num_classes
         self.align_corners = align_corners
         self.ignore_index = ignore_index
@@ -113,9 +110,8 @@ class CARHead(BaseModule):
             return build_part('calibration', cfg, self.num_classes)
         if known != self.num_classes:
             raise UserError(
-                'without decode_head.calibration the black box must predict '
-                f'the {self.num_classes} classes of the task, but it has '
-                f'{known}: set decode_head.calibration.'
+                f'the black box has {known} classes, the task '
+                f'{self.num_classes}: set decode_head.calibration.'
             )
         return None
 

@@ -128,9 +128,8 @@ class CARSegmentor(StochasticSegmentor):
         if size and not self.decode_head.generator.independent_samples:
             raise UserError(
                 f'model.train_cfg.samples_per_chunk={size}: batch norm or '
-                'ranks in the generator would see each chunk as all there is. '
-                'Leave it out, or set generator.norm_cfg to None or to '
-                "dict(type='GN', num_groups=8)."
+                'ranks in G would take a chunk for all there is. Leave it '
+                "out, or set generator.norm_cfg=dict(type='GN', num_groups=8)."
             )
 
     def networks(self) -> dict[str, nn.Module]:
@@ -202,7 +201,13 @@ class CARSegmentor(StochasticSegmentor):
 
         def judge(probs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
             kept = probs if keep else probs[:1].detach().clone()
-            return probs.sum(dim=0), self._judge(batch, probs), kept
+            if self.discriminator is None:
+                logits = probs.new_zeros(probs.shape[:2])
+            else:
+                maps = probs.flatten(0, 1)
+                logits = self.discriminator(batch.image, maps, batch.mask)
+                logits = logits.unflatten(0, probs.shape[:2])
+            return probs.sum(dim=0), logits, kept  # logits (s, B, ...)
 
         number = self.train_cfg['num_samples']
         log_probs = self._fixed_log_probs(batch)
@@ -230,14 +235,6 @@ class CARSegmentor(StochasticSegmentor):
         if self.discriminator is not None:
             losses['loss_adv'] = self.loss_adv(samples)
         return losses
-
-    def _judge(self, batch: CARBatch, probs: Tensor) -> Tensor:
-        """D's logits (s, B, ...) of samples (s, B, K, H, W)."""
-        if self.discriminator is None:
-            return probs.new_zeros(probs.shape[:2])
-        maps = probs.flatten(0, 1)
-        logits = self.discriminator(batch.image, maps, batch.mask)
-        return logits.unflatten(0, probs.shape[:2])
 
     def discriminator_losses(self, batch: CARBatch) -> dict[str, Tensor]:
         """The drawn label against one fake per image."""

@@ -160,9 +160,8 @@ def check_finite(
     if policy == 'raise':
         checkpoint = hub.runtime_info.get('last_ckpt')
         raise NonFiniteLossError(
-            f'{what}. Last good checkpoint: {checkpoint or "none yet"}. '
-            "Lower the learning rate, clip gradients, or set nonfinite='skip' "
-            'in the model to leave such updates out.'
+            f'{what}. Last good checkpoint: {checkpoint or "none yet"}. Lower '
+            "the learning rate, clip gradients, or set model.nonfinite='skip'."
         )
     skipped = hub.runtime_info.get('skipped_updates', 0) + 1
     hub.update_info('skipped_updates', skipped)
@@ -170,15 +169,11 @@ def check_finite(
     hub.update_info(row, in_a_row)
     if in_a_row >= MAX_SKIPPED:
         raise NonFiniteLossError(
-            f'{what}, the {in_a_row}th update in a row to be skipped. Look '
-            'for images with NaN (tools/analysis_tools/check_dataset.py), or '
-            'lower the learning rate.'
+            f'{what}, the {in_a_row}th in a row to be skipped. Look for NaN '
+            'in images (check_dataset.py), or lower the learning rate.'
         )
-    print_log(
-        f'{what}: update skipped ({skipped} so far).',
-        logger='current',
-        level=logging.WARNING,
-    )
+    message = f'{what}: update skipped ({skipped} so far).'
+    print_log(message, logger='current', level=logging.WARNING)
     return False
 
 

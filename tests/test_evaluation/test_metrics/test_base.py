@@ -159,7 +159,7 @@ def test_classes_that_are_not_there(classes):
 
 
 def test_number_of_classes():
-    with pytest.raises(UserError, match=r'num_classes=2.*3 classes'):
+    with pytest.raises(UserError, match='num_classes=2'):
         compared(num_classes=2)
     with pytest.raises(UserError, match='num_classes'):
         _ = GEDMetric().how
