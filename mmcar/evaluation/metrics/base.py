@@ -84,7 +84,9 @@ def weights_of(data_sample: dict, number: int) -> Tensor:
 
     Support points stand for different shares of all draws.
     """
-    return data_sample.get('sample_weights', torch.ones(number))[:number]
+    device = samples_of(data_sample).device
+    alike = torch.ones(number, device=device)
+    return data_sample.get('sample_weights', alike)[:number]
 
 
 def refuse_nonfinite(data_sample: dict) -> None:
