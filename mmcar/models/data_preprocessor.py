@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from ..compat import swaps_channels
 from ..structures import padding_of, to_input, without_padding
+from ..utils.checks import one_of
 from ..utils.errors import UserError
 
 STOCK = 'SegDataPreProcessor'
@@ -47,15 +48,10 @@ class StochasticDataPreProcessor(SegDataPreProcessor):
     ) -> None:
         if size is not None and kwargs.get('size_divisor') is not None:
             raise UserError(
-                f'model.data_preprocessor has size={size} and size_divisor='
-                f'{kwargs["size_divisor"]}: choose one.'
+                f'data_preprocessor.size={size}: leave size_divisor out'
             )
-        unknown = set(kwargs.get('test_cfg') or {}) - {'size', 'size_divisor'}
-        if unknown:
-            raise UserError(
-                f'model.data_preprocessor.test_cfg takes size or '
-                f'size_divisor, not {sorted(unknown)}.'
-            )
+        for key in kwargs.get('test_cfg') or ():
+            one_of(('size', 'size_divisor'), test_cfg=key)
         super().__init__(
             size=size and tuple(size), pad_val=pad_val or 0, **kwargs
         )
@@ -103,8 +99,8 @@ class StochasticDataPreProcessor(SegDataPreProcessor):
             for image in images:
                 if number not in (0, 1, len(image)):
                     raise UserError(
-                        f'model.data_preprocessor.{key} has {number} values, '
-                        f'but images have {len(image)} channels.'
+                        f'model.data_preprocessor.{key} has {number} values: '
+                        f'expected {len(image)}, the channels of images'
                     )
 
     def _check_labels(self, sample: SegDataSample) -> None:

@@ -41,7 +41,6 @@ def build_part(key: str, cfg: dict, num_classes: int) -> nn.Module:
     network = MODELS.build({'num_classes': num_classes, **cfg})
     if network.num_classes != num_classes:
         raise UserError(
-            f'{key}.num_classes is {network.num_classes}, but the model has '
-            f'{num_classes} classes: make them agree.'
+            f'{key}.num_classes={network.num_classes}: expected {num_classes}'
         )
     return network

@@ -79,8 +79,7 @@ def load_checkpoint(
         loaded = CheckpointLoader.load_checkpoint(checkpoint, 'cpu', None)
     except (FileNotFoundError, URLError) as error:
         raise MissingFileError(
-            f'{source} cannot be read ({error}): expected the path or URL of '
-            'a .pth file.'
+            f'{source} cannot be read ({error}): expected a path or URL'
         ) from error
     load_weights(module, loaded.get('state_dict', loaded), source, advice)
     return loaded

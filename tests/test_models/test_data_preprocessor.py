@@ -132,7 +132,7 @@ def test_no_strip_of_classes_along_a_cut(demo_model, pad_val, monkeypatch):
 @pytest.mark.parametrize('key', ['mean', 'std'])
 def test_normalisation_must_fit_the_channels(key):
     preprocessor = MODELS.build(dict(CFG, **{key: [1.0, 2.0]}))
-    with pytest.raises(ValueError, match=f'{key} has 2 values.*3 channels'):
+    with pytest.raises(ValueError, match=f'{key} has 2 values'):
         preprocessor(toy_batch(size=(8, 8)), training=True)
 
 

@@ -103,12 +103,9 @@ class LabelCrossEntropy(BaseLoss):
             target: (B, H, W) integer or (B, K, H, W) distribution.
             valid: (B, H, W) bool, pixels that count; None for all.
         """
+        log_probs, ignored = logits.log_softmax(1), self.ignore_index
         return self.loss_weight * label_cross_entropy(
-            logits.log_softmax(1),
-            target,
-            valid,
-            self.ignore_index,
-            self.class_weight,
+            log_probs, target, valid, ignored, self.class_weight
         )
 
 
@@ -152,9 +149,8 @@ class PixelLosses(Losses):
                     losses[name] = self._stock_loss(loss, log_probs, label)
                 else:
                     raise UserError(
-                        f'loss_pixels.{type(loss).__name__} takes one label '
-                        'per pixel, but train_cfg.soft_labels=True: use '
-                        'LabelCrossEntropy or set soft_labels=False.'
+                        f'train_cfg.soft_labels=True: {type(loss).__name__} '
+                        'takes one label per pixel; use LabelCrossEntropy'
                     )
         return losses
 
@@ -193,8 +189,7 @@ def _refuse_unfit(cfg: Mapping) -> None:
     for unfit in UNFIT:
         if all(known.get(key) == value for key, value in unfit.items()):
             raise UserError(
-                f'model.loss_pixels: {unfit} does not learn the probabilities '
-                'of classes that exclude each other, which F predicts: use '
-                'LabelCrossEntropy, or CrossEntropyLoss, DiceLoss, LovaszLoss '
-                'or TverskyLoss with a softmax.'
+                f'model.loss_pixels: {unfit} does not learn a distribution '
+                'over classes; expected LabelCrossEntropy, or one of MMSeg '
+                'with a softmax'
             )

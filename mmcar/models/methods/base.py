@@ -116,19 +116,14 @@ def build_inner(
     found = cfg.get('data_preprocessor')
     if None not in (found, data_preprocessor) and found != data_preprocessor:
         raise UserError(
-            f'data_preprocessor={data_preprocessor}, but that of the model '
-            f'inside is {found}: leave it out.'
+            f'data_preprocessor: that of the model inside is {found}; leave '
+            'this one out'
         )
-    shared = dict(
-        data_preprocessor=found or data_preprocessor,
-        test_cfg={**(cfg.get('test_cfg') or {}), **(test_cfg or {})},
-    )
-    inner = MODELS.build({**cfg, **shared})
+    test_cfg = {**(cfg.get('test_cfg') or {}), **(test_cfg or {})}
+    shared = dict(data_preprocessor=found or data_preprocessor)
+    inner = MODELS.build({**cfg, **shared, 'test_cfg': test_cfg})
     if not isinstance(inner, StochasticSegmentor):
-        raise UserError(
-            f'type={cfg["type"]!r} does not sample: expected a model such as '
-            'CARSegmentor.'
-        )
+        raise UserError(f'type={cfg["type"]!r}: expected a model that samples')
     return inner
 
 

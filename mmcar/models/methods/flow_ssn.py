@@ -153,10 +153,6 @@ class FlowSSN(WrappedSegmentor):
         weight = t.view(-1, 1, 1, 1)
         y = (1 - weight) * start + weight * end
         logits = self.predict_maps(state, y, t)[0]
-        loss = F.cross_entropy(
-            logits,
-            batch.label.long(),
-            ignore_index=self.ignore_index,
-            reduction='sum',
-        )
+        known = dict(ignore_index=self.ignore_index, reduction='sum')
+        loss = F.cross_entropy(logits, batch.label.long(), **known)
         return dict(loss_flow=loss / batch.mask.sum().clamp(min=1))

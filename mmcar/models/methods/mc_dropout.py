@@ -107,27 +107,22 @@ class MCDropout(CARSegmentor):
             raise UserError('MCDropout needs decode_head.calibration.')
         if self.joint_samples:
             raise UserError(
-                'decode_head.generator draws all samples from one F, but in '
-                'MCDropout every sample has a pass of its own: expected '
-                "another generator, or model=dict(type='ExactMargins', "
-                "model=dict(type='MCDropout', ...))."
+                'decode_head.generator draws all samples from one F, here '
+                'each has its own: expected another, or ExactMargins around'
             )
         if not 0 < dropout < 1:
             raise UserError(f'dropout={dropout!r}: expected 0 < dropout < 1')
         modules = dict(net.named_modules())
         for name in dropout_after:
             if name not in modules:
-                raise UserError(
-                    f'dropout_after={name!r}: decode_head.calibration has no '
-                    'such module'
-                )
+                raise UserError(f'dropout_after={name!r}: no module of F')
             parent, _, child = name.rpartition('.')
             behind = nn.Sequential(modules[name], nn.Dropout2d(dropout))
             setattr(net.get_submodule(parent), child, behind)
         if not dropouts(net):
             raise UserError(
-                'decode_head.calibration has no dropout: set its own rate, '
-                'e.g. decode_head.dropout_ratio, or dropout_after.'
+                'decode_head.calibration has no dropout: set dropout_after, '
+                'or a rate of its own, e.g. decode_head.dropout_ratio'
             )
         # The others have the batch first; of these nobody knows.
         self.batched = not any(
@@ -154,12 +149,10 @@ class MCDropout(CARSegmentor):
         """
         images = range(len(state.image))
         together = [images] if self.batched else [[i] for i in images]
-        return torch.stack(
-            [
-                torch.cat([self._pass(state, own, one) for own in together])
-                for one in seeds
-            ]
-        )
+        drawn = [
+            [self._pass(state, own, one) for own in together] for one in seeds
+        ]
+        return torch.stack([torch.cat(parts) for parts in drawn])
 
     def _pass(
         self, state: DropoutState, images: Sequence[int], seeds: Tensor

@@ -12,7 +12,7 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ...compat.configs import read_config
-from ...utils.checks import at_least, one_of
+from ...utils.checks import at_least, one_of, positive
 from ...utils.errors import UserError
 from ...utils.precision import log_mean
 from ..segmentors.stochastic_segmentor import StochasticSegmentor
@@ -141,23 +141,16 @@ class DeepEnsemble(MixtureSegmentor):
         at_least(1, num_members=number)
         if checkpoints and len(checkpoints) != number:
             raise UserError(
-                f'num_members={number}, but there are {len(checkpoints)} '
-                'checkpoints: leave num_members out.'
+                f'num_members={number}, but {len(checkpoints)} checkpoints'
             )
-        members = [
-            build_inner(member, data_preprocessor, test_cfg)
-            for _ in range(number)
-        ]
+        inner = member, data_preprocessor, test_cfg
+        members = [build_inner(*inner) for _ in range(number)]
         super().__init__(**settings_of(members[0]), **kwargs)
         self.data_preprocessor = members[0].data_preprocessor
         self.members = nn.ModuleList(members)
         for model, path in zip(members, checkpoints, strict=False):
-            load_checkpoint(
-                model,
-                path,
-                source=f'checkpoints: {path!r}',
-                advice='Make `member` the config that it was trained with.',
-            )
+            advice = 'Make `member` the config that it was trained with.'
+            load_checkpoint(model, path, f'checkpoints: {path!r}', advice)
             model.requires_grad_(False)
 
     @property
@@ -185,8 +178,7 @@ class DeepEnsemble(MixtureSegmentor):
     def losses(self, name: str, batch: EnsembleBatch) -> dict[str, Tensor]:
         """What a member's network learns from."""
         own, _, number = name.rpartition('_')
-        index = int(number)
-        member = self.members[index]
+        member = self.members[index := int(number)]
         if index not in batch.own:
             batch.own[index] = member.train_batch(
                 batch.image, batch.data_samples, (*batch.seed, index)
@@ -220,8 +212,7 @@ class TTASegmentor(MixtureSegmentor, WrappedSegmentor):
     ) -> None:
         super().__init__(model, **kwargs)
         one_of(SYMMETRIES, symmetries=symmetries)
-        if not scales or min(scales) <= 0:
-            raise UserError(f'scales={scales!r}: expected factors > 0')
+        positive(scales=min(scales, default=0))
         self.symmetries, self.scales = symmetries, scales
 
     @property
@@ -240,8 +231,8 @@ class TTASegmentor(MixtureSegmentor, WrappedSegmentor):
             noise = self.model.noise_shape((seen.shape[-2], seen.shape[-1]))
             if noise != self.model.noise_shape(size):
                 raise UserError(
-                    f'scales: the noise of {type(self.model).__name__} '
-                    'depends on the size of the image; leave scales out.'
+                    'scales: the noise of the model depends on the size of '
+                    'images; leave scales out'
                 )
             # Without data samples: they know the image as it lies on disk.
             back = partial(view.back, size=size)

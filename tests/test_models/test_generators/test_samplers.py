@@ -122,7 +122,7 @@ def test_takes_the_noise_of_the_gumbel_sampler():
             {'net': {**NET, 'black_box_classes': 4}},
             'generator.net.black_box_classes',
         ),
-        ({'net': {**NET, 'num_classes': 2}}, 'net.num_classes is 2'),
+        ({'net': {**NET, 'num_classes': 2}}, 'net.num_classes=2'),
     ],
 )
 def test_refuses(kwargs, message):

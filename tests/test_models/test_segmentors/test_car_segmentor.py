@@ -102,7 +102,7 @@ def test_losses_see_all_samples_and_one_chunk_is_not_copied(chunk):
         (dict(pretrained='x.pth'), 'model.pretrained'),
         (
             dict(discriminator=dict(type='DCGANDiscriminator', num_classes=3)),
-            'discriminator.num_classes is 3',
+            'discriminator.num_classes=3',
         ),
     ],
 )
