@@ -25,6 +25,7 @@ from ..evaluation.metrics.base import labels_of, write_csv
 from ..inference.image_list import LoadedImage
 from ..inference.inferencer import Unreadable
 from ..inference.model_loading import load_model
+from ..inference.promises import Promises, Trial
 from ..inference.results import InferenceResult, claim_out_dir
 from ..report import SampleRow, draw_sample_grid, find_logs, read_curves
 from ..report.figures import spread
@@ -91,6 +92,7 @@ def build_report(
     work_dir: str | Path | None = None,
     device: str | None = None,
     cfg_options: Mapping | None = None,
+    promises: str | Path | None = None,
     progress: bool = False,
 ) -> ReportFiles:
     """Test a model and write a page to look at what it draws.
@@ -115,6 +117,8 @@ def build_report(
         work_dir: Folder with the training log; the checkpoint's by default.
         device: Where the model runs; the best there is by default.
         cfg_options: Keys of the config to override.
+        promises: File that ``tools/calibrate.py --promise`` has written;
+            None takes the one beside the checkpoint, if there is one.
         progress: Show a bar.
 
     Returns:
@@ -130,7 +134,10 @@ def build_report(
     cfg.train_dataloader = cfg.val_dataloader = None  # not to be cached
     prepare_caches(cfg)
     loader, metainfo = build_loader(cfg)
+    readable: Any = loader.dataset
     model = load_model(cfg, checkpoint, device or get_device())
+    kept = Promises.find(promises, checkpoint, model, cfg.model)
+    trial = None if kept is None else Trial(kept, readable.dataset)
     if num_samples is not None:
         at_least(1, num_samples=num_samples)
         model.test_cfg['num_samples'] = num_samples
@@ -171,7 +178,8 @@ def build_report(
         palette=overlay_palette(len(classes), metainfo.get('palette')),
         curves=read_curves(*find_logs(logs)) if logs else {},
     )
-    grid = collect(page, model, images, metainfo, scores, selection, max_side)
+    what = (metainfo, scores, selection, max_side)
+    grid = collect(page, model, images, *what, trial)
     return write_report(page, out, grid if figures else None)
 
 
@@ -211,6 +219,7 @@ def write_report(
         opened=[rows[i]['image'] for i in page.explored],
         unreadable=page.unreadable,
         **page.summary,
+        promises=page.promises,
         images=page.rows,
     )
     write_json(files.json, plain(content))
@@ -307,6 +316,7 @@ def collect(
     scores: DatasetScores,
     selection: Selection,
     max_side: int,
+    trial: Trial | None = None,
 ) -> list[SampleRow]:
     """Predict and score every image, and keep some to be opened.
 
@@ -318,6 +328,7 @@ def collect(
         scores: Scores the images.
         selection: Chooses those to keep.
         max_side: See `pack_image`.
+        trial: Tries what is promised on the images.
 
     Returns:
         A few images for a figure of samples.
@@ -345,6 +356,9 @@ def collect(
             entropy=float(result.entropy.mean()),
             hypotheses=len(result.hypotheses),
         )
+        if trial is not None:
+            trial.add(index, sample, scores.ged.ignore_index)
+            result.promises = trial.promises.of(result)
         positions[index] = len(page.rows)
         page.rows.append(row)
         if index in in_grid:
@@ -359,4 +373,5 @@ def collect(
     for index, packed in selection.chosen().items():
         page.explored[positions[index]] = packed
     page.summary = scores.summary()
+    page.promises = None if trial is None else trial.summary()
     return grid

@@ -238,10 +238,5 @@ class StochasticInferencer:
                 self.model.draws_independently,
             )
             if self.promises is not None:
-                result.promises = self.promises.of(
-                    torch.from_numpy(result.class_probs),
-                    torch.from_numpy(result.samples),
-                    result.hypotheses,
-                    by_rule=threshold is None,
-                )
+                result.promises = self.promises.of(result, threshold is None)
             yield result

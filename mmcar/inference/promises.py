@@ -7,6 +7,8 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,10 +16,10 @@ import numpy as np
 import torch
 from mmengine.dataset import BaseDataset, pseudo_collate
 from mmseg.structures import SegDataSample
-from torch import Tensor, nn
+from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
-from ..evaluation.functional import Hypothesis, hypotheses, promises
+from ..evaluation.functional import hypotheses, promises
 from ..evaluation.functional.promises import Steps
 from ..evaluation.metrics.base import drawn_labels_of
 from ..report.image_figures import NOTE
@@ -25,6 +27,7 @@ from ..report.page.page import plain
 from ..structures import sample_key
 from ..utils.errors import UserError
 from ..utils.files import read_json, write_json
+from ..utils.ids import has_id
 from ..utils.progress import track
 from .calibration import halves_of
 
@@ -144,10 +147,11 @@ class Promises:
             model: The model, with its weights.
             settings: Its config.
         """
+        if path is None and checkpoint is not None:
+            beside = file_beside(checkpoint)
+            path = beside if beside.is_file() else None
         if path is None:
-            path = file_beside(checkpoint or '.')
-            if not path.is_file():
-                return None
+            return None
         try:
             found = cls(**read_json(path))
         except (TypeError, FileNotFoundError) as error:
@@ -171,21 +175,15 @@ class Promises:
         """Write them as JSON that people can read."""
         write_json(path, plain(asdict(self)))
 
-    def of(
-        self,
-        class_probs: Tensor,
-        samples: Tensor,
-        groups: Sequence[Hypothesis],
-        by_rule: bool = True,
-    ) -> list[ImagePromise]:
+    def of(self, result: Any, by_rule: bool = True) -> list[ImagePromise]:
         """What they say of an image, class by class.
 
         Args:
-            class_probs: (K, H, W).
-            samples: (S, H, W).
-            groups: Hypotheses of the samples, most probable first.
-            by_rule: Whether no threshold was given for them.
+            result: `InferenceResult` of the image.
+            by_rule: Whether no threshold was given for its hypotheses.
         """
+        samples = torch.from_numpy(result.samples)
+        number = len(result.hypotheses)
         given = []
         for name, entry in self.classes.items():
             levels, k = entry['levels'], entry['id']
@@ -195,8 +193,8 @@ class Promises:
                 ('inner_region', promises.promised_inner_region),
             ):
                 if key in levels:
-                    found[key] = regions_of(class_probs[k], levels[key])
-                    found[key] = found[key].numpy()
+                    probs = torch.from_numpy(result.class_probs[k])
+                    found[key] = regions_of(probs, levels[key]).numpy()
             usable = by_rule and len(samples) == self.num_samples
             if not usable and levels.keys() - set(KINDS['region']):
                 levels = {}
@@ -205,12 +203,10 @@ class Promises:
                     'samples and without a threshold'
                 )
             if 'samples' in levels:
-                found['num_hypotheses'] = min(
-                    int(levels['samples']), len(groups)
-                )
+                found['num_hypotheses'] = min(int(levels['samples']), number)
                 found['iou'] = self.iou
             elif 'best_iou' in levels:
-                found['num_hypotheses'] = len(groups)
+                found['num_hypotheses'] = number
                 found['iou'] = 1 - levels['best_iou']
             if 'area' in levels:
                 ends = promises.area_interval(samples, self.alpha, k)
@@ -446,3 +442,90 @@ def held_of(
             units=found.units,
         )
     return held
+
+
+class Trial:
+    """Tries promises on images that they were not fitted on.
+
+    Args:
+        promises: The promises.
+        dataset: The images, with labels. Patients that the promises were
+            fitted on are refused.
+    """
+
+    def __init__(self, promises: Promises, dataset: BaseDataset) -> None:
+        self.promises = promises
+        self.units = units_of(dataset)[1]
+        known = {*map(hashed, self.units)} & {*promises.fitted_on}
+        if known:
+            raise UserError(
+                f'{len(known)} {promises.unit}s of these images are among '
+                'those that the promises were fitted on: what holds there '
+                'says nothing. Divide the data by patient, or move the file '
+                'of promises away'
+            )
+        self.ids = {
+            name: entry['id'] for name, entry in promises.classes.items()
+        }
+        self.images: list[tuple[ClassSteps, str]] = []
+        self.areas: list[dict[str, float]] = []
+        self.num_samples = 0
+
+    def add(self, index: int, sample: SegDataSample, ignored: int) -> None:
+        """Try them on an image.
+
+        Args:
+            index: Its place in the data set.
+            sample: Its prediction, with labels.
+            ignored: Id of unlabelled pixels.
+        """
+        kept = self.promises
+        steps = steps_of(sample, self.ids, kept.alpha, kept.iou, ignored)
+        self.images.append((steps, self.units[index]))
+        self.num_samples = len(sample.pred_samples.data)
+        labels = drawn_labels_of(sample.to_dict(), 'a promise')
+        self.areas.append(
+            {
+                name: float(has_id(labels, k).sum() / len(labels))
+                for name, k in self.ids.items()
+            }
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """What held: of all images together, and by the size of marks."""
+        classes = {}
+        for name, entry in self.promises.classes.items():
+            usable = self.num_samples == self.promises.num_samples
+            levels = {
+                promise: level
+                for promise, level in entry['levels'].items()
+                if usable or promise in KINDS['region']
+            }
+            labelled = [
+                (image, areas[name])
+                for image, areas in zip(self.images, self.areas, strict=True)
+                if name in image[0]
+            ]
+            labelled.sort(key=itemgetter(1))
+            empty = sum(not area for _, area in labelled)
+            third = max(1, -(-(len(labelled) - empty) // 3))
+            starts = [0, *range(empty, len(labelled), third)]
+            groups = {'all images': labelled}
+            for start, end in pairwise([*starts, len(labelled)]):
+                if part := labelled[start:end]:
+                    first, last = part[0][1], part[-1][1]
+                    title = f'mark of {first:.0f} to {last:.0f}'
+                    groups[title] = groups.get(title, []) + part
+            classes[name] = {
+                title: dict(
+                    images=len(group),
+                    held=held_of(
+                        levels, *of_class(name, [image for image, _ in group])
+                    ),
+                )
+                for title, group in groups.items()
+            }
+        kept = self.promises
+        return dict(
+            alpha=kept.alpha, iou=kept.iou, note=kept.note, classes=classes
+        )

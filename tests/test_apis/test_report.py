@@ -7,13 +7,16 @@ import random
 import numpy as np
 import pytest
 from mmengine.config import Config
+from mmseg.registry import DATASETS
 
 from mmcar.apis import build_report
 from mmcar.apis.report import Selection
+from mmcar.inference.model_loading import load_model
+from mmcar.inference.promises import fit_promises
 from mmcar.utils.errors import UserError
 from tests.test_inference.models import save_weights, stock_config
 from tests.test_report.test_page.reading import read_page
-from tests.test_report.test_page.unpacking import unpack_maps
+from tests.test_report.test_page.unpacking import unpack, unpack_maps
 from tests.test_tools.project import loader
 
 from .report_project import known_distribution, report_config, write_cells
@@ -66,6 +69,40 @@ def test_samples_are_those_of_the_inferencer(cells):
     other = build_report(cfg, out=folder / 'o.html', num_samples=9, seed=6)
     _, _, drawn = unpack_maps(read_page(other.html).images[4])
     assert (drawn != more).any()
+
+
+def test_promises_are_tried_on_images_that_they_do_not_know(cells, tmp_path):
+    cfg, _ = cells
+    write_cells(tmp_path / 'data', images=7)
+    for kind in ('images', 'annotations'):
+        (tmp_path / 'data' / kind / 'val').rename(
+            tmp_path / 'data' / kind / 'other'
+        )
+    other = Config(cfg.to_dict())
+    other.test_dataloader = loader(tmp_path / 'data', 'other')
+    path = tmp_path / 'cells.json'
+    fit_promises(
+        load_model(other, device='cpu'),
+        other.model,
+        DATASETS.build(other.test_dataloader.dataset),
+        ('region', 'samples', 'area'),
+        {'cell': 1},
+        alpha=0.3,
+    ).save(path)
+    files = build_report(cfg, out=tmp_path / 'r.html', promises=path)
+    found = json.loads(files.json.read_text())['promises']['classes']['cell']
+    every = found.pop('all images')
+    assert every['images'] == sum(g['images'] for g in found.values()) == 5
+    # F knows the labels: what is drawn is what annotators mark.
+    assert every['held']['region']['held'] >= 0.7
+    assert every['held']['area']['units'] == 5
+    page = read_page(files.html)
+    (promise,) = page.images[0]['promises']
+    assert promise['class_id'] == 1 and promise['hypotheses'] >= 1
+    assert set(np.unique(unpack(promise['regions']))) == {0, 1, 3}
+    assert 'not for clinical decisions' in files.html.read_text()
+    with pytest.raises(UserError, match='fitted on'):
+        build_report(other, out=tmp_path / 'r.html', promises=path)
 
 
 def test_draws_that_are_not_independent_are_told(cells):

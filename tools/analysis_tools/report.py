@@ -59,6 +59,12 @@ def parse_args() -> argparse.Namespace:
         metavar='DIR',
         help="folder with the training log (default: the checkpoint's)",
     )
+    parser.add_argument(
+        '--promises',
+        metavar='FILE',
+        help='what calibrate.py --promise has written (default: the file '
+        'beside the checkpoint, if there is one)',
+    )
     cli.add_console_arguments(parser)
     return parser.parse_args()
 
@@ -79,6 +85,7 @@ def main() -> None:
         work_dir=args.work_dir,
         device=args.device,
         cfg_options=args.cfg_options,
+        promises=args.promises,
         progress=True,
     )
     print(*files.lines(), sep='\n')

@@ -44,7 +44,7 @@ class Held(NamedTuple):
 
     Attributes:
         loss: Mean over units.
-        standard_error: Of that mean.
+        standard_error: Of that mean; NaN of one unit.
         units: Number of units: patients, or images.
     """
 
@@ -247,8 +247,9 @@ def what_held(
         ],
         dtype=torch.float64,
     )
-    error = losses.std() / len(losses) ** 0.5
-    return Held(float(losses.mean()), float(error), len(losses))
+    number = len(losses)
+    error = float(losses.std()) / number**0.5 if number > 1 else math.nan
+    return Held(float(losses.mean()), error, number)
 
 
 def area_interval(

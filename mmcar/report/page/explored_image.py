@@ -86,6 +86,21 @@ def pack_image(
         ],
         flips=[state._asdict() for state in image.flip_states],
         boxplot=_packed_boxplot(image.boxplot, size),
+        promises=[_packed_promise(one, size) for one in image.promises],
+    )
+
+
+def _packed_promise(promise: Any, size: tuple[int, int]) -> dict[str, Any]:
+    """An `ImagePromise`; outer region 1, inner region 2."""
+    regions = np.zeros(size, np.uint8)
+    for bit, region in ((1, promise.region), (2, promise.inner_region)):
+        if region is not None:
+            regions |= bit * pick_pixels(region, size).astype(np.uint8)
+    return dict(
+        class_id=promise.class_id,
+        regions=pack_bytes(regions),
+        hypotheses=promise.num_hypotheses or 0,
+        words=promise.lines(),
     )
 
 

@@ -37,6 +37,7 @@ class Page:
         rows: Figures of each image.
         explored: Packed images, by their position in ``rows``.
         unreadable: Images that could not be read, name -> reason.
+        promises: What held of them, if there are any.
     """
 
     title: str
@@ -49,6 +50,7 @@ class Page:
     rows: list[dict[str, Any]] = field(default_factory=list)
     explored: dict[int, dict[str, Any]] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
+    promises: dict[str, Any] | None = None
 
 
 def render_page(page: Page) -> str:

@@ -59,10 +59,10 @@ def test_region_of_those_who_marked_leaves_the_others_out():
 def test_inner_region_loss_is_the_worst_unmarked_share_above():
     probs, labels = image(2)
     steps = promises.inner_region_steps(probs, labels)
-    for level in steps.levels.tolist():
+    for level in steps.levels.tolist()[::8]:
         worst = torch.zeros(len(labels))
-        for threshold in [t for t in steps.levels.tolist() if t >= level]:
-            region = probs > threshold
+        for threshold in torch.linspace(level, 1, 2000).tolist():
+            region = promises.promised_inner_region(probs, threshold)
             for a, label in enumerate(labels):
                 inside = label[region & (label != 255)]
                 if len(inside):

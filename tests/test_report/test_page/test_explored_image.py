@@ -50,6 +50,7 @@ def explored(num_classes=2, annotators=3, samples=5, size=SIZE, flips=()):
         hypotheses=hypotheses(drawn, decision, num_classes=num_classes),
         flip_states=find_flip_states(drawn, table),
         boxplot=contour_boxplot(drawn == 1) if num_classes == 2 else None,
+        promises=(),
     )
 
 

@@ -47,6 +47,7 @@ async function loadImage(index) {
   };
   for (const [id, text] of Object.entries(packed.probs)) image.percents.set(Number(id), await inflate(text));
   if (packed.boxplot) image.boxplot = { ...packed.boxplot, regions: await inflate(packed.boxplot.regions) };
+  image.promises = await Promise.all(packed.promises.map(async (one) => ({ ...one, regions: await inflate(one.regions) })));
   if (unpacked.size > 4) unpacked.delete(unpacked.keys().next().value);
   unpacked.set(index, image);
   return image;

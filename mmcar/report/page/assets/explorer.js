@@ -125,7 +125,7 @@ function startExplorer(report, table, onClose) {
     else if (key === 'ArrowLeft' || key === 'ArrowRight') goTo(state.frame + MOVES[key][0]);
     else if (key === ' ' && !target.matches('button, summary, a')) play(!timer);
     else if (key === 'PageUp' || key === 'PageDown') open(neighbour(key === 'PageUp' ? -1 : 1));
-    else if (/^[1-5]$/.test(key)) find('#modes').children[key - 1]?.click();
+    else if (/^[1-6]$/.test(key)) find('#modes').children[key - 1]?.click();
     else return;
     event.preventDefault();
   }
@@ -153,7 +153,7 @@ function startExplorer(report, table, onClose) {
     const image = await loadImage(index);
     Object.assign(state, { image, pixel: null, given: null, hypothesis: null, frame: 0, frames: [] });
     if (!image.percents.has(state.classId)) state.classId = tornClass(image, state.classes);
-    const modes = MODES.filter(([mode]) => mode !== 'boxplot' || image.boxplot);
+    const modes = MODES.filter(([mode]) => (mode !== 'boxplot' || image.boxplot) && (mode !== 'promise' || image.promises.length));
     if (!modes.some(([mode]) => mode === state.mode)) state.mode = 'one';
     press = segments(find('#modes'), modes, state.mode, setMode);
     fillHead();

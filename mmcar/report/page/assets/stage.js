@@ -7,6 +7,7 @@ const MODES = [
   ['outlines', 'All outlines'],
   ['probability', 'Probability'],
   ['boxplot', 'Contour boxplot'],
+  ['promise', 'Promised'],
 ];
 
 function stageScale(image) {
@@ -80,6 +81,20 @@ function paintBoxplot(state, context, scale) {
   return `All ${image.samples.length} samples: median (yellow, sample ${box.median + 1}), 50 % band (dark blue), envelope (light blue)${outliers}`;
 }
 
+// Regions and the hypotheses that are needed, of the chosen class or the first that has promises.
+function paintPromise(state, context, scale) {
+  const { image } = state;
+  const promise = image.promises.find((one) => one.class_id === state.classId) || image.promises[0];
+  for (const one of image.hypotheses.slice(0, promise.hypotheses)) {
+    const map = image.samples[one.representative];
+    stroke(context, outlinePath(image, scale, (i) => map[i] === promise.class_id), ANNOTATOR, 1.8, { dash: [9, 6], shadow: false });
+  }
+  for (const [bit, colour] of [[1, OUTLIER], [2, MEDIAN]]) {
+    stroke(context, outlinePath(image, scale, (i) => (promise.regions[i] & bit) !== 0), colour, 2.6);
+  }
+  return `${state.classes[promise.class_id]}: outer region (orange), inner region (yellow), hypotheses (blue, dashed). ${promise.words.join('; ')}. Research software, not for clinical decisions.`;
+}
+
 function paintBin(state, context, scale) {
   const inside = (i) => state.image.bins[i] === state.bin.index;
   drawLayer(context, maskColours(state.image, inside, [204, 121, 167], 0.75), state.image);
@@ -99,7 +114,7 @@ function paintCross(state, context, scale) {
   stroke(context, path, 'white', 2);
 }
 
-const PAINTERS = { one: paintOne, outlines: paintOutlines, probability: paintProbability, boxplot: paintBoxplot };
+const PAINTERS = { one: paintOne, outlines: paintOutlines, probability: paintProbability, boxplot: paintBoxplot, promise: paintPromise };
 
 // Draws the stage and returns what it shows, in words.
 function paintStage(canvas, state) {
@@ -126,7 +141,7 @@ function stageFields(state, update) {
   if (state.mode === 'one' || state.mode === 'side') {
     fields.push(slider('Opacity', Math.round(100 * state.opacity), 0, 100, (value) => `${value} %`, (value) => update({ opacity: value / 100 })));
   }
-  if (state.mode === 'outlines' || state.mode === 'probability') {
+  if (['outlines', 'probability', 'promise'].includes(state.mode)) {
     const select = make('select', { id: 'class-choice' }, ...state.classes.map((name, id) => {
       const option = make('option', { value: id }, name);
       option.selected = id === state.classId;
