@@ -67,10 +67,7 @@ class VGGEncoder(BaseModule):
     """
 
     def __init__(
-        self,
-        in_channels: int,
-        dropout: float,
-        init_cfg: dict | list | None = None,
+        self, in_channels: int, dropout: float, init_cfg: dict | None = None
     ) -> None:
         super().__init__(init_cfg)
         self.dropout = dropout

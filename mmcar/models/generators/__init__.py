@@ -3,11 +3,11 @@
 from .authors_unet import AuthorsUNet
 from .base import BaseGenerator, GeneratorOutput
 from .field_samplers import LearntFieldSampler, RegionSampler, WeightedSampler
-from .ranked_generator import RankedGenerator
 from .refinement_unet import LatentUNet, RefinementUNet
 from .samplers import (
     ArgmaxSampler,
     GumbelSampler,
     IndependentPixelSampler,
+    RankedGenerator,
     TunedSampler,
 )

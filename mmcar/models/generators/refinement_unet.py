@@ -13,12 +13,7 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ...sampling import build_gumbel
-from ...sampling.kernels import (
-    FoldedDecoder,
-    bounded_exp,
-    fast_layout,
-    fold,
-)
+from ...sampling.kernels import FoldedDecoder, bounded_exp, fast_layout, fold
 from ...utils.checks import at_least, channels, fraction, one_of, positive
 from ...utils.windows import Window, stitch, window_for
 from ..parts import conv_block
