@@ -14,10 +14,10 @@
 
 from .checkpoints import load_checkpoints_safely
 from .configs import find_own_configs, find_stock_configs
-from .inferencers import let_inferencers_load_images
 from .versions import (
     MissingPackageError,
     check_versions,
+    let_inferencers_load_images,
     provide_mmcv_ops,
     swaps_channels,
 )

@@ -104,9 +104,8 @@ def _explained(filename: str) -> Iterator[None]:
         found = REASON.search(str(error))
         reason = found[1] if found else 'not a pickle'
         raise UserError(
-            f'Checkpoint {filename} is refused: it holds more than tensors '
-            f'and plain data, so loading it could run code ({reason}). Save '
-            "its 'state_dict' alone where you trust the file."
+            f'Checkpoint {filename} is refused: loading it could run code '
+            f"({reason}). Save its 'state_dict' alone where you trust it."
         ) from error
     except Exception as error:  # a damaged file can raise anything
         reason = (repr(error).splitlines() or [''])[0]
@@ -124,9 +123,7 @@ def published_hash(url: str) -> str | None:
             OpenMMLab and PyTorch; a date in that place is no hash.
     """
     match = HASH.search(urlparse(url).path)
-    if match is None or DATE.fullmatch(match[1]):
-        return None
-    return match[1]
+    return None if match is None or DATE.fullmatch(match[1]) else match[1]
 
 
 def load_url(
@@ -203,14 +200,11 @@ def without_code(checkpoint: Any, filename: str) -> Any:
         checkpoint: As it was loaded.
         filename: Where it came from, for the warning.
     """
-    if not isinstance(checkpoint, dict):
-        return checkpoint
-    hub = checkpoint.get('message_hub')
+    parts: Any = checkpoint if isinstance(checkpoint, dict) else {}
+    hub = parts.get('message_hub')
     info = hub.get('runtime_info') if isinstance(hub, dict) else None
     # Inferencers take their config from here.
-    for texts in (checkpoint.get('meta'), info):
-        if not isinstance(texts, dict):
-            continue
+    for texts in [t for t in (parts.get('meta'), info) if isinstance(t, dict)]:
         # A relic of MMSeg 0.x: Runner.resume runs it to compare numbers of
         # GPUs.
         texts.pop('config', None)

@@ -18,54 +18,11 @@ if TYPE_CHECKING:
 PREFIX = 'mmcar::'
 PACKAGE = Path(__file__).parents[1]
 # What the text of a dumped config is made of, besides names and ``dict()``.
-PLAIN_NODES = frozenset(
-    [
-        'Module',
-        'Assign',
-        'Constant',
-        'Dict',
-        'List',
-        'Tuple',
-        'Set',
-        'UnaryOp',
-        'USub',
-        'Load',
-        'Store',
-        'Name',
-        'keyword',
-    ]
-)
-
-
-def config_folder() -> Path:
-    """The configs: inside an installed package, else in the repository."""
-    installed = PACKAGE / '.mim' / 'configs'
-    return installed if installed.is_dir() else PACKAGE.parent / 'configs'
-
-
-def find_config(name: str) -> str:
-    """The file of a config.
-
-    Args:
-        name: Its path, ``'mmcar::<folder>/<name>.py'`` or ``'mmseg::...'``.
-
-    Raises:
-        MissingFileError: There is no such config of ours.
-    """
-    from mmengine.config import Config
-
-    return Config._get_cfg_path(name, '')[0] if '::' in name else name
-
-
-def _find_own_config(name: str) -> str:
-    folder = config_folder()
-    path = inside(folder, name.removeprefix(PREFIX))
-    if not path.is_file():
-        raise MissingFileError(
-            f'There is no config {name}: expected the path of a file '
-            f'relative to {folder}, for example {PREFIX}car/car_lidc.py.'
-        )
-    return str(path)
+PLAIN_NODES = {
+    *(ast.Module, ast.Assign, ast.Constant, ast.Dict, ast.List, ast.Tuple),
+    *(ast.Set, ast.UnaryOp, ast.USub, ast.Load, ast.Store, ast.Name),
+    ast.keyword,
+}
 
 
 def read_config(
@@ -89,16 +46,15 @@ def read_config(
     from mmengine.config import Config
     from mmengine.utils import import_modules_from_strings
 
-    if key is not None:
-        name = f'{key}={config!r}'
-    else:
-        name = getattr(config, 'filename', None) or 'the config'
-        name = str(config) if isinstance(config, str | Path) else name
+    name = getattr(config, 'filename', None) or 'the config'
+    name = str(config) if isinstance(config, str | Path) else name
+    name = f'{key}={config!r}' if key is not None else name
     try:
         if isinstance(config, Config):
             cfg = copy.deepcopy(config)
         else:
-            path = find_config(str(config))
+            path = str(config)
+            path = Config._get_cfg_path(path, '')[0] if '::' in path else path
             if not Path(path).is_file():
                 raise FileNotFoundError(path)
             cfg = Config.fromfile(path, import_custom_modules=False)
@@ -106,9 +62,8 @@ def read_config(
                 import_modules_from_strings(**imports)
     except FileNotFoundError as error:
         raise MissingFileError(
-            f'There is no config {name} ({error}): expected the path of a '
-            "config file, 'mmcar::<folder>/<name>.py' or "
-            "'mmseg::<folder>/<name>.py', and so its bases."
+            f'There is no config {name} ({error}): expected a path, or '
+            "'mmcar::<folder>/<name>.py', 'mmseg::<folder>/<name>.py'."
         ) from error
     except Exception as error:  # a config is code: it can raise anything
         lost = getattr(error, 'name', '') == 'pkg_resources'
@@ -124,10 +79,7 @@ def read_config(
             f'The options {options} do not fit {name}: {error}'
         ) from error
     if key is not None and 'model' not in cfg:
-        raise UserError(
-            f'{name} has no key `model`: expected the config of a '
-            'segmentation model.'
-        )
+        raise UserError(f'{name} has no key `model`: expected that of one.')
     return cfg
 
 
@@ -160,9 +112,14 @@ def find_own_configs() -> None:
 
     @functools.wraps(stock_path)
     def get_path(cfg_path: str, filename: str) -> tuple[str, str | None]:
-        if cfg_path.startswith(PREFIX):
-            return _find_own_config(cfg_path), None
-        return stock_path(cfg_path, filename)
+        if not cfg_path.startswith(PREFIX):
+            return stock_path(cfg_path, filename)
+        folder = PACKAGE / '.mim' / 'configs'  # else in the repository
+        folder = folder if folder.is_dir() else PACKAGE.parent / 'configs'
+        path = inside(folder, cfg_path.removeprefix(PREFIX))
+        if not path.is_file():
+            raise MissingFileError(f'There is no config {path}.')
+        return str(path), None
 
     Config._get_cfg_path = staticmethod(get_path)
 
@@ -188,4 +145,4 @@ def _is_plain(node: ast.AST) -> bool:
         return isinstance(node.func, ast.Name) and node.func.id == 'dict'
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         return node.id not in ('dict', '_base_')
-    return type(node).__name__ in PLAIN_NODES
+    return type(node) in PLAIN_NODES

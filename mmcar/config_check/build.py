@@ -10,7 +10,7 @@ from mmengine import registry as registries
 from mmengine.config import Config
 from mmengine.hooks import Hook
 from mmengine.model import BaseModule
-from mmengine.registry import Registry
+from mmengine.registry import RUNNERS, Registry
 from mmengine.runner import Runner
 from torch import nn
 from torch.nn.modules.module import (
@@ -20,8 +20,7 @@ from torch.nn.modules.module import (
 
 from ..utils.errors import UserError, sentence_of, words_of
 from .findings import ConfigError, Finding
-from .signature import TAKEN_OUT
-from .walk import Part, walk
+from .signature import TAKEN_OUT, Part, walk
 
 #: What a runner's methods read.
 STAGES = {
@@ -82,8 +81,11 @@ class Trace:
         """Follow what registries and runners do in here."""
         with ExitStack() as changes:
             follow = partial(self._follow, changes)
-            for registry in _registries():
-                follow(registry, 'build_func', self._find)
+            for root in vars(registries).values():
+                # But that of runners, whose configs are whole ones.
+                if isinstance(root, Registry) and root is not RUNNERS:
+                    for registry in (root, *root.children.values()):
+                        follow(registry, 'build_func', self._find)
             for name, path in STAGES.items():
                 follow(Runner, name, lambda *_, path=path: path)
             follow(
@@ -170,13 +172,6 @@ class Trace:
         finally:
             entering.remove()
             leaving.remove()
-
-
-def _registries() -> Iterator[Registry]:
-    """Every registry but that of runners, whose configs are whole ones."""
-    for root in vars(registries).values():
-        if isinstance(root, Registry) and root is not registries.RUNNERS:
-            yield from (root, *root.children.values())
 
 
 def _is_of(part: Part, built: Any, but: type | tuple = ()) -> bool:

@@ -8,23 +8,26 @@ once. The model, random numbers and files stay as they are.
 import copy
 import itertools
 import logging
+import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from mmengine.config import Config
 from mmengine.dataset import InfiniteSampler
 from mmengine.hooks import CheckpointHook, EarlyStoppingHook, Hook
-from mmengine.logging import MMLogger
+from mmengine.logging import MessageHub, MMLogger
 from mmengine.runner import Runner
+from torch import nn
 
 from ..datasets import looks
 from ..engine import PhaseTimerHook, unwrap_model
 from ..engine.checkpoints import check_resumed, check_started
-from ..engine.trial import NoUpdate, untouched
+from ..engine.optimizers import NoUpdate
 from ..evaluation.metrics.names import better
 from ..models.black_boxes import BlackBox, check_black_boxes
 from ..structures import refuse_shared_keys
@@ -32,6 +35,37 @@ from ..utils.errors import UserError
 from .build import Trace
 from .findings import ConfigError, Finding, Found, error, warning
 from .plan import Plan, number_of_validations
+
+
+@contextmanager
+def untouched(model: nn.Module) -> Iterator[None]:
+    """Leave no trace in a model or in the random numbers."""
+    hub = MessageHub.get_current_instance()
+    info = dict(hub.runtime_info)
+    buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
+    gradients = [(weight, weight.grad) for weight in model.parameters()]
+    modes = [(module, module.training) for module in model.modules()]
+    states = random.getstate(), np.random.get_state()
+    # No other GPU: each that is asked gets a context of this process.
+    used = torch.cuda.is_initialized()
+    gpus = [torch.cuda.current_device()] if used else []
+    for weight, _ in gradients:
+        weight.grad = None
+    try:
+        with torch.random.fork_rng(gpus):
+            yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+        for buffer, before in buffers:
+            buffer.detach().copy_(before)
+        for weight, gradient in gradients:
+            weight.grad = gradient
+        for module, mode in modes:
+            module.training = mode
+        hub.runtime_info.clear()
+        hub.runtime_info.update(info)
+
 
 IMAGES = 2  # of a batch: batch norm needs more than one
 LONG = 5.0  # seconds
@@ -135,7 +169,7 @@ class Preflight(Hook):
             if 'train' in loops:
                 self._train(runner, model)
             for split in [name for name in loops if name != 'train']:
-                self._score(runner, model, split, loops[split])
+                self._score(runner, model, split)
         self.watch.close()
 
     def _at(self, step: Any) -> AbstractContextManager:
@@ -166,16 +200,15 @@ class Preflight(Hook):
                 each = timed(model.train_step, batch, optims)
             for hook in runner.hooks:
                 if isinstance(hook, PhaseTimerHook) and hook.left is not None:
-                    hook.left.expect(int(key.partition('[')[2][:-1]), each)
+                    hook.left.tried[int(key.partition('[')[2][:-1])] = each
             if self.plan is not None:
                 names = ', '.join(optims) if key.endswith(']') else 'all'
                 self.plan.add_phase(key, iters, names, each)
 
     @torch.no_grad()
-    def _score(
-        self, runner: Runner, model: Any, split: str, loop: Any
-    ) -> None:
+    def _score(self, runner: Runner, model: Any, split: str) -> None:
         """Predict and score an image of a validation or test."""
+        loop = runner.val_loop if split == 'val' else runner.test_loop
         batch = self._load(split, loop.dataloader)
         one = {key: value[:1] for key, value in batch.items()}
         model.eval()
@@ -239,10 +272,10 @@ def phases_of(runner: Runner) -> Iterator[tuple[str, int, Any]]:
     """Every phase: key, iterations, stand-ins for its optimisers."""
     schedule = getattr(runner.train_loop, 'schedule', None)
     if schedule is None:
-        yield 'train_cfg', runner.train_loop.max_iters, NoUpdate()
+        yield 'train_cfg', runner.train_loop.max_iters, NoUpdate(backward=True)
     for index, phase in enumerate(schedule.phases if schedule else ()):
         if phase.iters:
-            optims = {name: NoUpdate() for name in phase.train}
+            optims = {name: NoUpdate(backward=True) for name in phase.train}
             yield f'train_cfg.phases[{index}]', phase.iters, optims
 
 

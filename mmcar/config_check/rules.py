@@ -36,8 +36,18 @@ from ..utils.errors import words_of
 from ..utils.type_check import nearest
 from . import signature
 from .findings import RULES, Finding, Found, error, warning
-from .signature import CLOSE, KEYS, arguments_of, setting
-from .walk import EVALUATORS, HOME, HOOKS, LOADERS, Part, walk
+from .signature import (
+    CLOSE,
+    EVALUATORS,
+    HOME,
+    HOOKS,
+    KEYS,
+    LOADERS,
+    Part,
+    arguments_of,
+    setting,
+    walk,
+)
 
 #: Keys of MMSeg 0.x that nobody reads any more, and what took their place.
 OLD_KEYS = {

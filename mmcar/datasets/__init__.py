@@ -7,8 +7,9 @@ from importlib.util import find_spec
 
 if find_spec('mmseg') is not None:
     from . import transforms
-    from .camvid_flips import CamVidFlipsDataset
-    from .cityscapes24 import Cityscapes24Dataset
-    from .lidc import LIDCDataset
-    from .multi_annotator import MultiAnnotatorDataset
-    from .writer import MultiAnnotatorWriter
+    from .multi_annotator import MultiAnnotatorDataset, MultiAnnotatorWriter
+    from .public_sets import (
+        CamVidFlipsDataset,
+        Cityscapes24Dataset,
+        LIDCDataset,
+    )

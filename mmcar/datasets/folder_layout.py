@@ -13,17 +13,17 @@ from typing import NamedTuple
 import numpy as np
 
 from ..utils.errors import UserError
-from .folder_pairs import Entry, pair_folder
-from .image_files import read_image
-from .label_files import read_label
-from .listing import Problem
-from .value_checks import (
+from .checking import (
     ImageValues,
     find_bad_values,
     find_odd_values,
     measure,
     summarise,
 )
+from .folder_pairs import Entry, pair_folder
+from .image_files import read_image
+from .label_files import read_label
+from .listing import Problem
 
 MOST_IDS, UNLABELLED = 64, 255
 

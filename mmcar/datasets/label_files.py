@@ -7,14 +7,16 @@ from PIL import ImageOps
 
 from ..structures import ClassFlips
 from ..utils.errors import UserError
-from .deep_images import (
+from .image_files import (
     PNG_DEPTH,
     PNG_MAGIC,
     as_stored,
     decode_deep,
+    naming,
+    open_8bit,
     pnm_depth,
+    read_bytes,
 )
-from .image_files import naming, open_8bit, read_bytes
 
 LABEL_SUFFIXES = ('.png', '.tif', '.tiff', '.bmp', '.gif')
 LABEL_SUFFIXES += ('.pgm', '.ppm', '.pnm')
@@ -28,14 +30,13 @@ def _decode(data: bytes) -> np.ndarray:
     deep = decode_deep(data)
     if deep is not None or pnm_depth(data):
         # Of PNM files of 8 bits Pillow would stretch the ids to 255.
-        pixels = as_stored(data) if deep is None else deep.pixels
+        pixels = as_stored(data) if deep is None else deep[0]
         return pixels[..., 0] if pixels.shape[2] == 1 else pixels
     image = open_8bit(data)
     if image.format in LOSSY or image.info.get('compression') == 'jpeg':
         raise UserError(
-            f'a label map in {image.format}, which changes ids when it '
-            'compresses; expected PNG, TIFF, BMP or GIF. Make it again from '
-            'its source: converting this file does not bring the ids back'
+            f'a label map in {image.format}, which changes ids. Make it '
+            'again from its source, as PNG: ids do not come back'
         )
     if image.format == 'PPM':
         raise UserError('a bitmap (PBM); expected a label map in PNG')
@@ -46,10 +47,7 @@ def _decode(data: bytes) -> np.ndarray:
         # Its writer numbers the indices freely.
         rgb = np.array(image.convert('RGB'))
         if (rgb != rgb[..., :1]).any():
-            raise UserError(
-                'a GIF in colours, whose numbers are lost; expected grey '
-                'values that are class ids. Save it as PNG'
-            )
+            raise UserError('a GIF in colours; expected grey class ids')
         return rgb[..., 0]
     # Turned as its image is; of a palette the indices.
     label = np.array(ImageOps.exif_transpose(image))
@@ -90,40 +88,33 @@ def read_label(
     """
     data = read_bytes(path, backend_args)
     with naming(path):
-        label = _as_ids(_decode(data))
+        label = _decode(data)
+        if label.ndim != 2 or label.dtype.kind not in 'bui':
+            raise UserError(
+                f'shape {label.shape} of {label.dtype}; expected a label map '
+                'of one channel whose values are class ids'
+            )
+        low, high = int(label.min()), int(label.max())
+        if low < 0 or high > 255:
+            raise UserError(f'ids from {low} to {high}; expected 0 to 255')
     if shape is not None and label.shape != tuple(shape[:2]):
         raise UserError(
             f'{path}: label map of {label.shape} pixels (height, width); '
-            f'expected the size of its image, {tuple(shape[:2])}. Resize it '
-            'by nearest neighbour, or make it again'
+            f'expected the size of its image, {tuple(shape[:2])}'
         )
     table = np.arange(256, dtype=np.uint8)
     for old, new in (label_map or {}).items():
         table[old] = new
-    label = table[label]
+    label = table[label.astype(np.uint8)]
     if num_classes is None:
         return label
     twins = set(ClassFlips.parse(class_flips).twins)
     allowed = {*range(num_classes), ignore_index} - twins
     counts = np.bincount(label.ravel(), minlength=256)
-    outside = set(np.flatnonzero(counts).tolist()) - allowed
-    if outside:
+    if outside := set(np.flatnonzero(counts).tolist()) - allowed:
         raise UserError(
             f'{path}: ids {sorted(outside)}; expected 0 to {num_classes - 1}, '
             f'no twins {sorted(twins)}, {ignore_index} for unlabelled pixels; '
             'name classes in metainfo.classes, or change ids by label_map'
         )
     return label
-
-
-def _as_ids(label: np.ndarray) -> np.ndarray:
-    """Refuse what cannot be class ids of 8 bits."""
-    if label.ndim != 2 or label.dtype.kind not in 'bui':
-        raise UserError(
-            f'shape {label.shape} of {label.dtype}; expected a label map of '
-            'one channel whose values are whole numbers, the class ids'
-        )
-    low, high = int(label.min()), int(label.max())
-    if low < 0 or high > 255:
-        raise UserError(f'ids from {low} to {high}; expected 0 to 255')
-    return label.astype(np.uint8)

@@ -1,5 +1,12 @@
-"""Which files of the folders of a data set belong together."""
+"""Which files of a data set belong together, by folders or by an index.
 
+Errors of an index say where in it they are, not what stands there: it may be
+any other file, given by mistake.
+"""
+
+import csv
+import io
+import json
 import os
 import os.path as osp
 import re
@@ -65,7 +72,11 @@ def list_files(
 
 def _local_files(folder: str) -> Iterator[str]:
     """Files below a folder, also links that lead nowhere: readers say so."""
-    for place, folders, files in os.walk(folder, True, _refuse, True):
+
+    def refuse(error: OSError) -> NoReturn:
+        raise error
+
+    for place, folders, files in os.walk(folder, True, refuse, True):
         here = Path(osp.realpath(place))
         for name in list(folders):
             path = osp.join(place, name)
@@ -75,10 +86,6 @@ def _local_files(folder: str) -> Iterator[str]:
         for name in files:
             if not name.startswith('.'):
                 yield osp.relpath(osp.join(place, name), folder)
-
-
-def _refuse(error: OSError) -> NoReturn:
-    raise error
 
 
 def stem_of(file: str) -> str:
@@ -179,7 +186,116 @@ def check_indices(
     if isinstance(indices, int):
         indices = [indices - (indices > 0)]
     if not all(-num_images <= index < num_images for index in indices or ()):
+        raise UserError(f'{folder}: {num_images} images, but indices beyond')
+
+
+BROKEN = (KeyError, TypeError, ValueError, RecursionError, csv.Error)
+
+
+def _read_text(path: str) -> str:
+    if not osp.isfile(path):
+        raise MissingFileError(f'{path}: no such ann_file')
+    try:
+        # Spreadsheets put a byte-order mark in front of the first column.
+        return Path(path).read_text(encoding='utf-8-sig')
+    except UnicodeDecodeError as error:
         raise UserError(
-            f'{folder}: {num_images} images, and indices of the config beyond '
-            'them. Complete the data set, or change indices'
-        )
+            f'{path}: no text in UTF-8; expected images by line, CSV or JSON'
+        ) from error
+
+
+def _checked(name: str, where: str) -> str:
+    """Refuse a name that leads out of its folder; spell the others alike."""
+    path = PurePosixPath(name)
+    if not path.parts or '\0' in name:
+        raise UserError(f'{where} is no name of a file')
+    if path.is_absolute() or '..' in path.parts:
+        raise UserError(f"{where} leads out of its folder; expected no '..'")
+    return path.as_posix()
+
+
+def read_names(path: str) -> list[str]:
+    """Read a text file with one image, or its stem, per line.
+
+    Args:
+        path: The file; its names are relative to the image folder.
+
+    Returns:
+        The names.
+
+    Raises:
+        MissingFileError: There is no such file.
+        UserError: It is no text, or a name leads out of the image folder.
+    """
+    return [
+        _checked(line.strip(), f'{path}: line {number}')
+        for number, line in enumerate(_read_text(path).splitlines(), 1)
+        if line.strip()
+    ]
+
+
+def read_index(path: str) -> list[tuple[str, list[str]]]:
+    """Read an index of images and label maps.
+
+    Args:
+        path: A CSV file with columns ``image`` and ``annotation``, one row
+            per label map, or a JSON list of objects with ``image`` and
+            ``annotations``.
+
+    Returns:
+        The images and their label maps.
+
+    Raises:
+        MissingFileError: There is no such file.
+        UserError: The file is something else, or a name in it leads out of
+            its folder.
+    """
+    text = _read_text(path)
+    try:
+        if path.endswith('.json'):
+            pairs = _parse_json(text)
+        else:
+            groups = defaultdict(list)
+            for row in csv.DictReader(io.StringIO(text, newline='')):
+                labels = filter(None, [row['annotation']])
+                groups[row['image'] or ''] += labels
+            pairs = list(groups.items())
+    except BROKEN as error:
+        raise UserError(
+            f"{path}: {error!r}; expected CSV columns 'image', 'annotation' "
+            "or a JSON list of objects with 'image', 'annotations'"
+        ) from error
+    checked = []
+    for number, (image, labels) in enumerate(pairs, 1):
+        where = f'{path}: a path of image {number}'
+        image, *labels = (_checked(name, where) for name in (image, *labels))
+        checked.append((image, labels))
+    return checked
+
+
+def _parse_json(text: str) -> list[tuple[str, list[str]]]:
+    pairs = [(e['image'], e['annotations']) for e in json.loads(text)]
+    for number, (image, labels) in enumerate(pairs, 1):
+        named = isinstance(labels, list) and [image, *labels]
+        if not named or not all(isinstance(name, str) for name in named):
+            raise TypeError(f'image {number} has no path or list of paths')
+    return pairs
+
+
+def read_patients(path: str) -> dict[str, str]:
+    """Whose each image is, where a CSV index has a column ``patient``.
+
+    Args:
+        path: A file that `read_index` reads.
+
+    Returns:
+        Patients by the names of the images; none of other files.
+    """
+    if not path.endswith('.csv'):
+        return {}
+    rows = csv.DictReader(io.StringIO(_read_text(path), newline=''))
+    return {
+        PurePosixPath(row['image'] or '').as_posix(): row['patient']
+        for row in rows
+        if row.get('patient')
+    }

@@ -4,27 +4,20 @@ import os.path as osp
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
+import numpy as np
 from mmseg.datasets import BaseSegDataset
 from mmseg.registry import DATASETS
 
 from ..structures import ClassFlips, sample_key_below
 from ..utils.checks import one_of
 from ..utils.errors import UserError
-from ..utils.files import IMAGE_SUFFIXES
+from ..utils.files import IMAGE_SUFFIXES, inside
+from . import listing
+from .image_files import write_png, write_pngs
 from .label_files import LABEL_SUFFIXES
-from .label_index import read_index, read_names, read_patients
-from .listing import (
-    Files,
-    Pair,
-    Problem,
-    check_indices,
-    find_unpaired,
-    list_files,
-    match_files,
-    raise_problems,
-    stem_of,
-)
+from .listing import Pair, Problem, list_files
 
 
 def _several(names: str | Sequence[str]) -> tuple[str, ...]:
@@ -115,10 +108,7 @@ class MultiAnnotatorDataset(BaseSegDataset):
                 f'label_map={self.new_ids}: expected ids from 0 to 255'
             )
         if not ((metainfo or {}).get('classes') or self.METAINFO):
-            raise UserError(
-                f'{type(self).__name__} needs metainfo=dict(classes=(...)), '
-                'the class names in the order of their ids'
-            )
+            raise UserError('expected metainfo=dict(classes=(...))')
         for key in data_prefix or ():
             one_of(('img_path', 'seg_map_path'), data_prefix=key)
         super().__init__(
@@ -141,7 +131,7 @@ class MultiAnnotatorDataset(BaseSegDataset):
     def load_data_list(self) -> list[dict]:
         """List the images; an image without label maps is an error."""
         records, problems = self.scan()
-        raise_problems(problems, type(self).__name__)
+        listing.raise_problems(problems, type(self).__name__)
         return records
 
     def scan(self) -> tuple[list[dict], list[Problem]]:
@@ -155,23 +145,22 @@ class MultiAnnotatorDataset(BaseSegDataset):
         pairs: list[Pair]
         labels, problems = None, []
         if self.ann_file.endswith(('.csv', '.json')):
-            images = Files(img_dir, self.img_suffix, [])
-            pairs = [*read_index(self.ann_file)]
-            self.patients = read_patients(self.ann_file)
+            images = listing.Files(img_dir, self.img_suffix, [])
+            pairs = [*listing.read_index(self.ann_file)]
+            self.patients = listing.read_patients(self.ann_file)
         else:
             images = list_files(img_dir, self.img_suffix, self.backend_args)
             pairs = [(image, []) for image in images.found]
             if ann_dir:
-                labels = list_files(
-                    ann_dir, self.seg_map_suffix, self.backend_args
-                )
-                pairs, problems = match_files(images, labels)
+                suffixes = self.seg_map_suffix
+                labels = list_files(ann_dir, suffixes, self.backend_args)
+                pairs, problems = listing.match_files(images, labels)
             if self.ann_file:
                 # Labels of images that are not listed are no problem.
                 pairs, problems = self._select(pairs)
         if not ann_dir:
             pairs = [(image, None) for image, _ in pairs]
-        problems += find_unpaired(pairs, images, labels)
+        problems += listing.find_unpaired(pairs, images, labels)
         records = [self._record(*pair) for pair in pairs]
         return sorted(records, key=lambda r: r['img_path']), problems
 
@@ -180,8 +169,8 @@ class MultiAnnotatorDataset(BaseSegDataset):
         by_name = defaultdict(list)
         for pair in pairs:
             by_name[pair[0]].append(pair)
-            by_name[stem_of(pair[0])].append(pair)
-        names = read_names(self.ann_file)
+            by_name[listing.stem_of(pair[0])].append(pair)
+        names = listing.read_names(self.ann_file)
         missing = [name for name in names if name not in by_name]
         folder = self.data_prefix['img_path']
         if len(missing) == len(names):  # some other file: it is not shown
@@ -195,7 +184,7 @@ class MultiAnnotatorDataset(BaseSegDataset):
 
     def filter_data(self) -> list[dict]:
         """All images; ``indices`` beyond them are an error."""
-        check_indices(
+        listing.check_indices(
             self._indices, len(self.data_list), self.data_prefix['img_path']
         )
         return self.data_list
@@ -222,3 +211,32 @@ class MultiAnnotatorDataset(BaseSegDataset):
         elif image in self.patients:
             record['patient'] = self.patients[image]
         return record
+
+
+class MultiAnnotatorWriter:
+    """Writes a data set, for converters of ours and of users.
+
+    ``images/<split>/<stem>.png`` appears last, so an image that is there is
+    complete; a second run may skip it.
+
+    Args:
+        out_dir: Folder to write to.
+    """
+
+    def __init__(self, out_dir: str | Path) -> None:
+        self.out_dir = Path(out_dir)
+        self.written = 0
+
+    def image_path(self, split: str, stem: str) -> Path:
+        """Where the image of a sample lies."""
+        return inside(self.out_dir / 'images' / split, f'{stem}.png')
+
+    def write(
+        self, split: str, stem: str, image: np.ndarray, masks: np.ndarray
+    ) -> None:
+        """Write a sample: image (H, W) and readers' masks (A, H, W)."""
+        folder = inside(self.out_dir / 'annotations' / split, stem)
+        names = (folder / f'r{reader}.png' for reader in range(len(masks)))
+        write_pngs(dict(zip(names, masks, strict=True)))
+        write_png(self.image_path(split, stem), image)
+        self.written += 1

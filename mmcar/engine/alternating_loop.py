@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import torch
 from mmengine.dist import all_reduce, broadcast_object_list
-from mmengine.optim import OptimWrapper, OptimWrapperDict
+from mmengine.optim import OptimWrapper
 from mmengine.runner import IterBasedTrainLoop, Runner
 from mmseg.registry import LOOPS
 from torch import nn
@@ -16,14 +16,19 @@ from ..utils.checks import at_least
 from ..utils.errors import UserError
 from .distributed import unwrap_model
 from .optimizers import (
-    PausedOptim,
+    NoUpdate,
     check_optimizers,
     follow_phases,
     place_schedulers,
 )
-from .resumable_data import ResumableDataLoader, resumable_config
+from .resumable_data import (
+    ITERATION,
+    VALIDATION,
+    ResumableDataLoader,
+    resumable_config,
+    seed_all,
+)
 from .schedule import Phase, Schedule
-from .seeding import ITERATION, VALIDATION, seed_all
 
 ACCURACY = 'discriminator_accuracy'  # its key in the message hub
 
@@ -69,14 +74,12 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         cap = max_discriminator_accuracy
         if cap is not None and not 0 <= cap <= 1:
             raise UserError(
-                f'train_cfg.max_discriminator_accuracy={cap}: expected a '
-                'share from 0 to 1, not a percentage.'
+                f'max_discriminator_accuracy={cap}: expected 0 to 1.'
             )
         if isinstance(runner.model, (DistributedDataParallel, DataParallel)):
             raise UserError(
-                f'the whole model is wrapped in {type(runner.model).__name__},'
-                ' which fails as soon as a network sits an iteration out: set '
-                'model_wrapper_cfg='
+                f'{type(runner.model).__name__} fails when a network sits an '
+                'iteration out: set model_wrapper_cfg='
                 "dict(type='NetworkwiseDistributedDataParallel')."
             )
         self.schedule = Schedule(phases)
@@ -106,14 +109,24 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         Unlike the base class, this does not draw and drop the batches of
         earlier iterations: the data loader starts at the right one.
         """
-        runner = self.runner
-        _check_statistics(unwrap_model(runner.model).networks())
+        runner, schedule = self.runner, self.schedule
+        networks = unwrap_model(runner.model).networks()
+        for name, network in networks.items():
+            # Steps do not look at those of networks that rest.
+            if not all(s.isfinite().all() for s in norm_statistics([network])):
+                raise UserError(
+                    f'{name} has running statistics that are not finite: a '
+                    'training went wrong. Load other weights.'
+                )
         check_optimizers(
-            runner.optim_wrapper,
-            self.schedule,
-            self.max_discriminator_accuracy,
+            runner.optim_wrapper, schedule, self.max_discriminator_accuracy
         )
-        self._count_updates(runner.optim_wrapper)
+        for name, optim in runner.optim_wrapper.items():
+            optim.initialize_count_status(
+                networks[name],
+                schedule.num_updates(name, self._iter),
+                schedule.num_updates(name, self._max_iters),
+            )
         # Schedulers step at every iteration, also before the first update of
         # a network whose phase comes later; torch suspects a mistake there.
         warnings.filterwarnings('ignore', 'Detected call of `scheduler.step')
@@ -170,13 +183,23 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         )
         for phase in self.schedule.phases:
             if phase.start == self._iter:
-                self._forget_losses()
-                copy_weights(unwrap_model(runner.model).networks(), phase)
+                # Losses of the phase before would be logged on and on.
+                scalars = runner.message_hub.log_scalars
+                for key in [k for k in scalars if k.startswith('train/loss')]:
+                    del scalars[key]
+                networks = unwrap_model(runner.model).networks()
+                for target, source in phase.copy.items():
+                    weights = find_part(networks, source).state_dict()
+                    find_part(networks, target).load_state_dict(weights)
         seed_all(ITERATION, self.seed, self._iter, runner.rank)
         outputs = runner.model.train_step(
             data_batch, optim_wrapper=self.active_optimizers()
         )
-        self._remember_accuracy(outputs)
+        cap = self.max_discriminator_accuracy
+        if cap is not None and 'd_acc' in outputs:
+            accuracy = torch.tensor(outputs['d_acc'])
+            all_reduce(accuracy, op='mean')  # ranks must agree
+            runner.message_hub.update_info(ACCURACY, float(accuracy))
         runner.call_hook(
             'after_train_iter',
             batch_idx=self._iter,
@@ -185,7 +208,7 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         )
         self._iter += 1
 
-    def active_optimizers(self) -> dict[str, OptimWrapper | PausedOptim]:
+    def active_optimizers(self) -> dict[str, OptimWrapper | NoUpdate]:
         """Optimisers of the networks that train at this iteration."""
         optims = {
             name: self.runner.optim_wrapper[name]
@@ -194,55 +217,8 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         cap = self.max_discriminator_accuracy
         accuracy = self.runner.message_hub.runtime_info.get(ACCURACY, 0.0)
         if cap is not None and accuracy > cap and 'discriminator' in optims:
-            optims['discriminator'] = PausedOptim()
+            optims['discriminator'] = NoUpdate()
         return optims
-
-    def _forget_losses(self) -> None:
-        """Keep losses of the phase before from being logged on and on."""
-        scalars = self.runner.message_hub.log_scalars
-        for key in [k for k in scalars if k.startswith('train/loss')]:
-            del scalars[key]
-
-    def _remember_accuracy(self, outputs: Mapping[str, float]) -> None:
-        """Keep D's accuracy where checkpoints keep it; ranks must agree."""
-        if self.max_discriminator_accuracy is None or 'd_acc' not in outputs:
-            return
-        accuracy = torch.tensor(outputs['d_acc'])
-        all_reduce(accuracy, op='mean')
-        self.runner.message_hub.update_info(ACCURACY, float(accuracy))
-
-    def _count_updates(self, optim_wrapper: OptimWrapperDict) -> None:
-        """Tell each optimiser how many updates it has had and will have."""
-        networks = unwrap_model(self.runner.model).networks()
-        for name, optim in optim_wrapper.items():
-            optim.initialize_count_status(
-                networks[name],
-                self.schedule.num_updates(name, self._iter),
-                self.schedule.num_updates(name, self._max_iters),
-            )
-
-
-def _check_statistics(networks: Mapping[str, nn.Module]) -> None:
-    """Refuse what steps do not look at: statistics of networks that rest."""
-    for name, network in networks.items():
-        if not all(s.isfinite().all() for s in norm_statistics([network])):
-            raise UserError(
-                f'{name} has running statistics that are NaN or infinite: '
-                'its weights come from a training that went wrong; load '
-                'others.'
-            )
-
-
-def copy_weights(networks: Mapping[str, nn.Module], phase: Phase) -> None:
-    """Let parts of networks become equal to others.
-
-    Args:
-        networks: Networks of the model by name.
-        phase: Its ``copy`` names the parts.
-    """
-    for target, source in phase.copy.items():
-        weights = find_part(networks, source).state_dict()
-        find_part(networks, target).load_state_dict(weights)
 
 
 def check_copies(networks: Mapping[str, nn.Module], phase: Phase) -> None:
@@ -253,7 +229,7 @@ def check_copies(networks: Mapping[str, nn.Module], phase: Phase) -> None:
         one, other = ({k: w.shape for k, w in state} for state in states)
         if one != other:
             raise UserError(
-                f'train_cfg.phases: copy={phase.copy}, but the weights of '
+                f'train_cfg.phases: copy={phase.copy}: the weights of '
                 f'{source} do not fit {target}: give both the same config.'
             )
 
@@ -265,6 +241,6 @@ def find_part(networks: Mapping[str, nn.Module], path: str) -> nn.Module:
         return networks[name].get_submodule(rest)
     except (KeyError, AttributeError):
         raise UserError(
-            f'train_cfg.phases: copy names {path!r}, which the model does '
-            f'not have; its networks are {list(networks)}.'
+            f'train_cfg.phases: copy names {path!r}: expected a part of one '
+            f'of {list(networks)}.'
         ) from None

@@ -1,33 +1,160 @@
 """Caches of a black box: which a config needs, and making them."""
 
 import hashlib
+import importlib
 import json
+import multiprocessing
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from statistics import fmean
+from typing import Any, TypeAlias
 
+import numpy as np
+import torch
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 from mmseg.registry import DATASETS, MODELS, TRANSFORMS
 
-from ..datasets.black_box_cache import (
-    FORMS,
-    MISSING,
-    SETTINGS,
-    cache_fault,
-    cache_file,
-    read_settings,
-)
+from ..datasets.image_files import read_image
+from ..datasets.transforms import black_box as cache
 from ..models.black_boxes import FrozenBlackBox
-from ..structures import sample_key
+from ..models.black_boxes.full_image import resize_probs
+from ..structures import check_predicted, sample_key
 from ..utils.errors import UserError
-from ..utils.files import InUseError, claim_folder
-from .black_box_jobs import predict_all
+from ..utils.files import InUseError, claim_folder, write_file, write_json
+from ..utils.progress import track
 
-LOADER = 'LoadBlackBoxProbs'
+MOST_CLASSES = 256  # ids of 8 bits
+COARSEST = 2 * 10**9  # nanoseconds that some file systems round times to
+
+
+#: How far what is stored is from what was predicted: at most, on average.
+Loss: TypeAlias = tuple[float, float]
+
+
+class Worker:
+    """A black box on its device, and what it makes files of.
+
+    Args:
+        black_box: Config of a ``BlackBox``.
+        form: Form of the files.
+        scale: Width and height of the files.
+        device: Where it predicts.
+    """
+
+    def __init__(
+        self, black_box: dict, form: str, scale: list[int], device: str
+    ) -> None:
+        with DefaultScope.overwrite_default_scope('mmseg'):
+            self.black_box = MODELS.build(black_box).to(device)
+        self.device, self.form, self.size = device, form, (scale[1], scale[0])
+
+    @torch.no_grad()
+    def write(self, target: Path, path: str) -> Loss:
+        """Predict one image and write its file."""
+        image = read_image(path)
+        if image.dtype != np.uint8:
+            raise UserError(f'{path}: {image.dtype}; expected 8 bits')
+        tensor = torch.from_numpy(image.transpose(2, 0, 1).copy())
+        probs, _ = self.black_box.predict_file(tensor.to(self.device))
+        probs = resize_probs(probs, self.size).cpu().numpy()
+        data = cache.encode(probs, self.form)
+        stored = cache.decode(data, self.form, len(probs))
+        write_file(target, data)
+        seen = os.stat(path).st_mtime_ns
+        if seen > target.stat().st_mtime_ns:  # a clock that is ahead
+            later = seen + COARSEST - seen % COARSEST
+            os.utime(target, ns=(later, later))
+        error = np.abs(stored - probs)
+        return float(error.max()), float(error.mean())
+
+
+def predict_all(
+    plan: 'CachePlan',
+    todo: dict[Path, str],
+    jobs: int | None,
+    imports: dict | None = None,
+) -> Loss:
+    """Predict and write.
+
+    Args:
+        plan: What the cache holds.
+        todo: Images by the files to write.
+        jobs: Number of processes; None: one per GPU.
+        imports: ``custom_imports`` of the config.
+
+    Returns:
+        The loss of precision over all files written.
+    """
+    gpus = torch.cuda.device_count()
+    jobs = min(jobs or gpus or 1, len(todo))
+    settings = plan.settings
+    arguments = plan.black_box, settings['form'], settings['scale']
+    # Built here first, so that mistakes are told once.
+    alone = 'cuda:0' if gpus and jobs == 1 else 'cpu'
+    first = Worker(*arguments, alone)
+    classes = first.black_box.num_classes
+    name = f'the black box {settings["config"]}'
+    check_predicted(classes, plan.metainfo, name)
+    if classes > MOST_CLASSES:
+        raise UserError(f'{name}: more than {MOST_CLASSES} classes.')
+    made = {**settings, 'num_classes': classes}
+    write_json(plan.folder / cache.SETTINGS, made)
+    if jobs == 1:
+        alone_results = (first.write(*item) for item in todo.items())
+        return _sum_up(track(alone_results, 'predictions', len(todo)))
+    del first
+    names = (imports or {}).get('imports') or ['mmcar']
+    context = multiprocessing.get_context('spawn')
+    given = (arguments, gpus, jobs, context.Value('i', 0), list(names))
+    with ProcessPoolExecutor(jobs, context, _start, given) as pool:
+        try:
+            results = pool.map(_write, todo.items())
+            return _sum_up(track(results, 'predictions', len(todo)))
+        except BrokenProcessPool as error:
+            raise UserError(
+                f'{plan.folder}: a process was killed, often for lack of '
+                'memory. Go on with fewer --jobs.'
+            ) from error
+
+
+_worker: Worker | None = None  # one per process of the pool
+
+
+def _start(
+    arguments: tuple[dict, str, list[int]],
+    gpus: int,
+    jobs: int,
+    numbers: Any,
+    imports: list[str],
+) -> None:
+    global _worker
+    for name in imports:
+        importlib.import_module(name)
+    with numbers.get_lock():
+        number = numbers.value
+        numbers.value += 1
+    if not gpus:
+        torch.set_num_threads(max(1, (os.cpu_count() or 1) // jobs))
+    device = f'cuda:{number % gpus}' if gpus else 'cpu'
+    _worker = Worker(*arguments, device)
+
+
+def _write(item: tuple[Path, str]) -> Loss:
+    assert _worker is not None  # the pool has started it
+    return _worker.write(*item)
+
+
+def _sum_up(results: Iterable[Loss]) -> Loss:
+    largest, mean = zip(*results, strict=True)
+    return max(largest), fmean(mean)
+
+
 SPLITS = ('train_dataloader', 'val_dataloader', 'test_dataloader')
 IDENTITY = ('model', 'weights', 'form', 'scale')
 LOOK_AGAIN = 5.0  # seconds
@@ -53,7 +180,7 @@ class CachePlan:
 
     def faults(self) -> dict[Path, str]:
         """What is wrong with predictions, see `cache_fault`, by file."""
-        found = ((t, cache_fault(t, p)) for t, p in self.images.items())
+        found = ((t, cache.cache_fault(t, p)) for t, p in self.images.items())
         return {target: fault for target, fault in found if fault}
 
 
@@ -77,7 +204,10 @@ def plan_caches(cfg: Config) -> list[CachePlan]:
     with DefaultScope.overwrite_default_scope('mmseg'):
         for split in SPLITS:
             for dataset in find_datasets(cfg.get(split)):
-                for step in cached_steps(dataset):
+                for step in dataset['pipeline']:
+                    kind, form = step.get('type'), step.get('form')
+                    if kind != 'LoadBlackBoxProbs' or form not in cache.FORMS:
+                        continue
                     plan = _plan(cfg, dataset, step)
                     known = plans.setdefault(plan.folder, plan)
                     _add_images(known.images, plan.images)
@@ -95,12 +225,6 @@ def find_datasets(node: Any) -> Iterator[dict]:
     elif isinstance(node, list | tuple):
         for value in node:
             yield from find_datasets(value)
-
-
-def cached_steps(dataset: dict) -> list[dict]:
-    """The steps of a pipeline that read a cache."""
-    steps = [s for s in dataset['pipeline'] if s.get('type') == LOADER]
-    return [step for step in steps if step.get('form') in FORMS]
 
 
 def _plan(cfg: Config, dataset: dict, step: dict) -> CachePlan:
@@ -131,7 +255,7 @@ def _plan(cfg: Config, dataset: dict, step: dict) -> CachePlan:
         record = built.get_data_info(i)
         for read_copy in copies:  # a missing one is told before the long part
             read_copy(dict(record))
-        target = cache_file(folder, sample_key(record), settings['form'])
+        target = cache.cache_file(folder, sample_key(record), settings['form'])
         _add_images(images, {target: record['img_path']})
     return CachePlan(folder, dict(black_box), settings, images, built.metainfo)
 
@@ -139,19 +263,18 @@ def _plan(cfg: Config, dataset: dict, step: dict) -> CachePlan:
 def _find_folder(root: Path, settings: dict) -> Path:
     """The folder of a cache: the root itself, or one per B below it."""
     folder = root
-    if not (root / SETTINGS).is_file():
+    if not (root / cache.SETTINGS).is_file():
         identity = json.dumps([settings[key] for key in IDENTITY])
         digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
         name = f'{Path(settings["config"]).stem}-{digest}'
         folder = root if root.name == name else root / name
-        if not (folder / SETTINGS).is_file():
+        if not (folder / cache.SETTINGS).is_file():
             return folder
-    found = read_settings(folder)
+    found = cache.read_settings(folder)
     differ = [key for key in IDENTITY if found.get(key) != settings[key]]
     if differ:
         raise UserError(
-            f'{folder} holds predictions of another black box or another '
-            f'form: {", ".join(differ)} differ; it was made with '
+            f'{folder} is of another black box: {differ} differ; made with '
             f'{found.get("config")} and {found.get("checkpoint")}. Delete it, '
             'or name another root in LoadBlackBoxProbs.'
         )
@@ -163,10 +286,7 @@ def _add_images(known: dict[Path, str], images: dict[Path, str]) -> None:
     for target, path in images.items():
         other = known.setdefault(target, path)
         if os.path.abspath(other) != os.path.abspath(path):
-            raise UserError(
-                f'{path} and {other} would both become {target}: give them '
-                'other folders or stems.'
-            )
+            raise UserError(f'{path} and {other} would both become {target}.')
 
 
 def make_cache(
@@ -199,23 +319,21 @@ def _fill(
     jobs: int | None,
     imports: dict | None,
 ) -> None:
-    unfit = sum(fault != MISSING for fault in faults.values())
+    unfit = sum(fault != cache.MISSING for fault in faults.values())
     what = f'missing, {unfit} of them cut short or older than their image'
     print(
         f'{plan.folder}: {len(faults)} of {len(plan.images)} predictions of '
         f'the black box {plan.settings["config"]} are '
-        f'{what if unfit else MISSING}; predicting them once, on the images '
-        'as they lie on disk.',
+        f'{what if unfit else cache.MISSING}; predicting them once.',
         flush=True,
     )
     todo = {target: plan.images[target] for target in faults}
-    report = predict_all(plan, todo, jobs, imports)
+    largest, mean = predict_all(plan, todo, jobs, imports)
     size = sum(target.stat().st_size for target in plan.images)
     width, height = plan.settings['scale']
     print(
         f'{plan.folder}: {len(plan.images)} predictions at {height}x{width}, '
-        f'{size / 1e6:.1f} MB ({FORMS[plan.settings["form"]]}); '
-        f'probabilities are off by {report.mean_error:.2g} on average, '
-        f'{report.largest_error:.2g} at most. {len(todo)} written now.',
+        f'{size / 1e6:.1f} MB ({cache.FORMS[plan.settings["form"]]}); off by '
+        f'{mean:.2g} on average, {largest:.2g} at most.',
         flush=True,
     )

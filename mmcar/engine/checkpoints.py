@@ -66,12 +66,8 @@ def find_resumable_checkpoint(
         problem = damage(path)
         if problem is None:
             return path
-        print_log(
-            f'{path} cannot be resumed from ({problem}): trying the one '
-            'before it.',
-            logger='current',
-            level=logging.WARNING,
-        )
+        text = f'{path} cannot be resumed from ({problem}): trying an older.'
+        print_log(text, 'current', logging.WARNING)
     return None
 
 
@@ -92,8 +88,7 @@ def check_resumed(runner: Runner, checkpoint: Mapping) -> None:
         unwrap_model(runner.model),
         checkpoint.get('state_dict', {}),
         f'the checkpoint to resume from, {runner._load_from}',
-        'It is of another model: resume with the config that it was made '
-        'with, or move it out of the way.',
+        'It is of another model: resume with its own config, or move it.',
     )
 
 
@@ -115,27 +110,14 @@ def check_started(runner: Runner, checkpoint: Mapping) -> None:
         for key, weight in weights.items()
     }
     state = unwrap_model(runner.model).state_dict().items()
-    own = {
-        (key, weight.shape)
-        for key, weight in state
-        if not key.endswith('num_batches_tracked')
-    }
-    fits = own & found
-    what = f'load_from={runner._load_from!r}'
+    own = {(k, w.shape) for k, w in state if 'num_batches_tracked' not in k}
+    fits = len(own & found)
+    what = f'load_from={runner._load_from!r} has {fits} of the {len(own)}'
+    what = f'{what} weights of the model; the others start at random.'
     if not fits:
-        raise UserError(
-            f'{what}: none of its {len(found)} weights fits the {len(own)} of '
-            'the model, which would start at random. Give a checkpoint of '
-            'this model, or use load_from=None; for one network, set its '
-            'init_cfg.'
-        )
-    if len(fits) < len(own):
-        print_log(
-            f'{what} has {len(fits)} of the {len(own)} weights of the model; '
-            'the others start at random.',
-            logger='current',
-            level=logging.WARNING,
-        )
+        raise UserError(f'{what} For one network, set its init_cfg.')
+    if fits < len(own):
+        print_log(what, 'current', logging.WARNING)
 
 
 GRADIENTS = 'accumulated_gradients'  # keys in a checkpoint
@@ -197,15 +179,13 @@ class SafeCheckpointHook(CheckpointHook):
         broadcast_object_list(choice)
         if choice[0] is None:
             runner.logger.warning(
-                f'No whole checkpoint to resume from in {folder}: training '
-                'starts at iteration 0.'
+                f'No whole checkpoint in {folder}: training starts anew.'
             )
             runner._resume = False
         elif not choice[0].is_file():
             raise MissingFileError(
-                f'process {runner.rank} cannot see {choice[0]}, which the '
-                'first process resumes from: give all of them one work_dir '
-                'on a shared disk.'
+                f'process {runner.rank} cannot see {choice[0]}: give all '
+                'processes one work_dir on a shared disk.'
             )
         else:
             runner._load_from = str(choice[0])
@@ -214,9 +194,8 @@ class SafeCheckpointHook(CheckpointHook):
         """Claim the folder; clear what an interrupted write left there."""
         if self.backend_args or self.file_client_args:
             raise UserError(
-                'SafeCheckpointHook writes local files: remove backend_args='
-                f'{self.backend_args!r} and file_client_args='
-                f'{self.file_client_args!r}, or use CheckpointHook.'
+                'SafeCheckpointHook writes local files: remove backend_args '
+                'and file_client_args, or use CheckpointHook.'
             )
         self.backend_args = dict(backend='whole_files')
         super().before_train(runner)

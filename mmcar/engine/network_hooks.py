@@ -1,7 +1,6 @@
 """Hooks of single networks: averaged weights, and R1 for D."""
 
 import functools
-from typing import Any
 
 import torch
 from mmengine.hooks import Hook
@@ -46,9 +45,8 @@ class NetworkEMAHook(Hook):
     ) -> None:
         if not 0 < momentum <= MOST_MOMENTUM:
             raise UserError(
-                f'NetworkEMAHook.momentum={momentum}: expected more than 0, '
-                f'at most {MOST_MOMENTUM}. It is the share of the new '
-                'weights: 0.001 for what others call a decay of 0.999.'
+                f'momentum={momentum}: expected more than 0, at most '
+                f'{MOST_MOMENTUM}; 0.001 is what others call a decay of 0.999.'
             )
         self.network, self.momentum, self.begin = network, momentum, begin
         self.average: dict[str, Tensor] | None = None
@@ -61,8 +59,8 @@ class NetworkEMAHook(Hook):
         trained = [*getattr(runner.optim_wrapper, 'keys', list)()]
         if self.network not in trained:
             raise UserError(
-                f'NetworkEMAHook.network={self.network!r} is not trained: '
-                f'optim_wrapper has optimisers of {trained}.'
+                f'NetworkEMAHook.network={self.network!r}: expected one of '
+                f'{trained}, which optim_wrapper trains.'
             )
         model = unwrap_model(runner.model)
         network = model.networks()[self.network]
@@ -73,15 +71,12 @@ class NetworkEMAHook(Hook):
     def before_train(self, runner: Runner) -> None:
         """Start from the present weights, unless resumed."""
         optimizer = runner.optim_wrapper[self.network].optimizer
-        optimizer.register_step_post_hook(self._note_step)
+        optimizer.register_step_post_hook(
+            lambda *_: setattr(self, 'stepped', True)
+        )
         if self.average is None:
-            self.average = {
-                key: tensor.detach().clone()
-                for key, tensor in self.current.items()
-            }
-
-    def _note_step(self, *_: Any) -> None:
-        self.stepped = True
+            state = self.current.items()
+            self.average = {key: w.detach().clone() for key, w in state}
 
     @torch.no_grad()
     def after_train_iter(
@@ -134,11 +129,8 @@ class NetworkEMAHook(Hook):
         if not runner._resume or RAW not in checkpoint:
             return
         check_resumed(runner, checkpoint)
-        state, raw, self.average = (
-            checkpoint['state_dict'],
-            checkpoint[RAW],
-            {},
-        )
+        state, raw = checkpoint['state_dict'], checkpoint[RAW]
+        self.average = {}
         for key, current in self.current.items():
             name = self.prefix + key
             self.average[key] = state[name].to(current.device, copy=True)

@@ -39,15 +39,11 @@ class NetworkOptimWrapperConstructor:
     ) -> None:
         if paramwise_cfg is not None:
             raise UserError(
-                f'optim_wrapper.paramwise_cfg={paramwise_cfg!r} names no '
-                'network: put it into the config of one, e.g. '
-                'optim_wrapper.generator.paramwise_cfg.'
+                f'optim_wrapper.paramwise_cfg={paramwise_cfg!r}: put it into '
+                'a network, e.g. optim_wrapper.generator.paramwise_cfg.'
             )
-        self.cfg = {
-            name: cfg
-            for name, cfg in optim_wrapper_cfg.items()
-            if cfg is not None
-        }
+        given = optim_wrapper_cfg.items()
+        self.cfg = {name: cfg for name, cfg in given if cfg is not None}
 
     def __call__(self, model: nn.Module) -> OptimWrapperDict:
         """Build the wrappers for a model with ``networks()``."""
@@ -55,10 +51,9 @@ class NetworkOptimWrapperConstructor:
         for name, cfg in self.cfg.items():
             if name not in networks:
                 raise UserError(
-                    f'optim_wrapper.{name}={cfg!r}, but {name!r} is not a '
-                    f'trainable network of the model; it has '
-                    f'{list(networks)}. Keys that a base config leaves here '
-                    'go away with optim_wrapper=dict(_delete_=True, ...).'
+                    f'optim_wrapper.{name}={cfg!r}: expected one of '
+                    f'{list(networks)}. What a base config leaves goes away '
+                    'with optim_wrapper=dict(_delete_=True, ...).'
                 )
             if not isinstance(cfg, dict) or 'optimizer' not in cfg:
                 raise UserError(
@@ -67,20 +62,15 @@ class NetworkOptimWrapperConstructor:
                 )
             keys = (cfg.get('paramwise_cfg') or {}).get('custom_keys') or {}
             own = [weight for weight, _ in networks[name].named_parameters()]
-            if keys and not any(
-                key in weight for key in keys for weight in own
-            ):
+            if keys and not any(k in weight for k in keys for weight in own):
                 raise UserError(
-                    f'optim_wrapper.{name}.paramwise_cfg.custom_keys='
-                    f'{dict(keys)!r}: no parameter of the network is called '
-                    f'so; the first is {[*own, None][0]!r}.'
+                    f'optim_wrapper.{name}.paramwise_cfg.custom_keys={keys}: '
+                    f'no parameter is called so; the first is {own[:1]}.'
                 )
-        return OptimWrapperDict(
-            **{
-                name: build_optim_wrapper(networks[name], cfg)
-                for name, cfg in self.cfg.items()
-            }
-        )
+        built = {
+            n: build_optim_wrapper(networks[n], self.cfg[n]) for n in self.cfg
+        }
+        return OptimWrapperDict(**built)
 
 
 def check_optimizers(
@@ -100,45 +90,46 @@ def check_optimizers(
         )
     for name in sorted({*optim_wrapper.keys()} ^ {*schedule.networks}):
         raise UserError(
-            f'optim_wrapper.{name}: the phases train '
-            f'{list(schedule.networks)}, and optim_wrapper has optimisers of '
-            f'{[*optim_wrapper.keys()]}: expected the same.'
+            f'optim_wrapper.{name}: expected an optimiser of each of '
+            f'{list(schedule.networks)}, which the phases train, and no other.'
         )
     for name, optim in optim_wrapper.items():
-        _check_accumulation(name, optim._accumulative_counts, schedule, cap)
-
-
-def _check_accumulation(
-    name: str, counts: int, schedule: Schedule, cap: float | None
-) -> None:
-    """Refuse accumulation across a rest or a change of phase."""
-    key = f'optim_wrapper.{name}.accumulative_counts={counts}'
-    for index, phase in enumerate(schedule.phases):
-        on = phase.cycles.get(name, (counts, 0))[0]
-        updates = phase.num_updates(name, phase.iters)
-        if on % counts or updates % counts:
+        counts = optim._accumulative_counts
+        key = f'optim_wrapper.{name}.accumulative_counts={counts}'
+        for index, phase in enumerate(schedule.phases):
+            on = phase.cycles.get(name, (counts, 0))[0]
+            updates = phase.num_updates(name, phase.iters)
+            if on % counts or updates % counts:
+                raise UserError(
+                    f'{key}: phases[{index}] trains {name!r} for {updates} '
+                    f'iterations, {on} in a row: expected multiples of it.'
+                )
+        if counts > 1 and cap is not None and name == 'discriminator':
             raise UserError(
-                f'{key} divides neither evenly: in phases[{index}] '
-                f'{name!r} trains {updates} iterations, {on} in a row.'
+                f'{key} does not go with max_discriminator_accuracy={cap}.'
             )
-    if counts > 1 and cap is not None and name == 'discriminator':
-        raise UserError(
-            f'{key} does not go with max_discriminator_accuracy={cap}: '
-            'choose one.'
-        )
 
 
-class PausedOptim:
-    """Stands in for an optimiser whose network is evaluated, not trained."""
+class NoUpdate:
+    """Stands in for an optimiser whose network is evaluated, not trained.
+
+    Args:
+        backward: Whether gradients are computed all the same.
+    """
+
+    def __init__(self, backward: bool = False) -> None:
+        self.backward = backward
 
     @contextmanager
     def optim_context(self, model: nn.Module) -> Iterator[None]:
-        """Nothing computed here needs gradients."""
-        with torch.no_grad():
+        """Compute with gradients only if they are wanted."""
+        with torch.set_grad_enabled(self.backward):
             yield
 
     def update_params(self, loss: Tensor) -> None:
         """Leave the parameters as they are."""
+        if self.backward:
+            loss.backward()
 
 
 def place_schedulers(
@@ -161,7 +152,7 @@ def place_schedulers(
     for name, given in configs.items():
         if name not in schedule.networks:
             raise UserError(
-                f'param_scheduler.{name} is given, but the phases train '
+                f'param_scheduler.{name}: the phases train '
                 f'{list(schedule.networks)} only.'
             )
         if schedule.num_updates(name, schedule.max_iters):
@@ -177,9 +168,8 @@ def _place(name: str, cfg: Any, schedule: Schedule) -> Any:
     changes = {k: v for k, v in span.items() if cfg.get(k) == 'phase'}
     if cfg.get('by_epoch', 'begin' not in changes):
         raise UserError(
-            f'param_scheduler.{name}={dict(cfg)!r} counts epochs, as is '
-            "MMEngine's default, but this training has none, so it would "
-            'never step: set by_epoch=False.'
+            f'param_scheduler.{name}={dict(cfg)!r} counts epochs, but this '
+            'training has none: set by_epoch=False.'
         )
     return dict(cfg, by_epoch=False, **changes)
 
@@ -198,15 +188,9 @@ def follow_phases(runner: Runner, placed: Any) -> None:
     moved = {}
     for name, schedulers in (runner.param_schedulers or {}).items():
         configs = placed[name]
-        spans = [
-            (
-                cfg.get('begin', 0),
-                cfg.get('end', runner.max_iters),
-                runner.iter,
-            )
-            for cfg in configs
-            if isinstance(cfg, Mapping)
-        ]
+        end, now = runner.max_iters, runner.iter
+        given = [cfg for cfg in configs if isinstance(cfg, Mapping)]
+        spans = [(c.get('begin', 0), c.get('end', end), now) for c in given]
         found = [(s.begin, s.end, s.last_step) for s in schedulers]
         if len(spans) < len(found) or spans == found:
             continue
@@ -214,9 +198,8 @@ def follow_phases(runner: Runner, placed: Any) -> None:
             if scheduler.param_name != 'lr':  # a momentum
                 raise UserError(
                     f'param_scheduler.{name}: {type(scheduler).__name__} '
-                    'cannot follow phases whose length has changed since the '
-                    'checkpoint: resume with the old phases, or start from '
-                    'its weights by load_from.'
+                    'cannot follow phases that changed since the checkpoint: '
+                    'resume with the old ones, or start by load_from.'
                 )
         moved[name] = configs
         for group in runner.optim_wrapper[name].param_groups:

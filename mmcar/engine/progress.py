@@ -37,21 +37,13 @@ class RemainingTime:
             self.kind(i) for i in range(start, schedule.max_iters)
         )
         self.measured: dict[tuple, deque[float]] = {}
+        # Seconds that one step of each phase took, on one batch, when tried.
         self.tried: dict[int, float] = {}
 
     def kind(self, iteration: int) -> tuple:
         """Those cost the same of one phase, with the same networks."""
         phase = self.schedule.phase_of(iteration)
         return phase, *self.schedule.active(iteration)
-
-    def expect(self, phase: int, seconds: float) -> None:
-        """Note how long one step of a phase took when it was tried.
-
-        Args:
-            phase: Its index.
-            seconds: On any batch, as long as it is the same for all phases.
-        """
-        self.tried[phase] = seconds
 
     def measure(self, iteration: int, seconds: float) -> None:
         """Note how long an iteration took, that is now over."""
@@ -140,9 +132,8 @@ class ProgressHook(Hook):
         if not is_main_process():
             return
         log = getattr(runner.logger, 'log_file', None)
-        at = ''
-        if runner.iter:
-            at = f' from iteration {runner.iter} ({runner._load_from})'
+        at = f' from iteration {runner.iter} ({runner._load_from})'
+        at = at if runner.iter else ''
         log = f'; log: {log}' if log else ''
         print(f'Training {runner.max_iters} iterations{at}{log}', flush=True)
 
@@ -151,9 +142,15 @@ class ProgressHook(Hook):
     ) -> None:
         """Move the bar; at the end of a phase, close it."""
         if self.bar is None:
-            self.first, title, total = stage(runner)
-            done = runner.iter - self.first
-            self.bar = ProgressBar(title, total, done)
+            loop = runner.train_loop
+            title, total = 'training', runner.max_iters
+            if isinstance(loop, AlternatingTrainLoop):
+                phase = loop.schedule.phases[
+                    loop.schedule.phase_of(runner.iter)
+                ]
+                title, total = ' + '.join(phase.train), phase.iters
+                self.first = phase.start
+            self.bar = ProgressBar(title, total, runner.iter - self.first)
         done = runner.iter + 1 - self.first
         hub = runner.message_hub
         losses = {
@@ -206,15 +203,6 @@ class ProgressHook(Hook):
         self.bar = None
 
     after_test_epoch = after_train
-
-
-def stage(runner: Runner) -> tuple[int, str, int]:
-    """First iteration, name and length of what is trained now."""
-    loop = runner.train_loop
-    if not isinstance(loop, AlternatingTrainLoop):
-        return 0, 'training', runner.max_iters
-    phase = loop.schedule.phases[loop.schedule.phase_of(runner.iter)]
-    return phase.start, ' + '.join(phase.train), phase.iters
 
 
 def listed(numbers: Mapping[str, float]) -> str:

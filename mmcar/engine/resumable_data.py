@@ -3,13 +3,16 @@
 Every training sample has a position: the joint batch of iteration ``i`` over
 all processes consists of positions ``i * batch ... (i + 1) * batch - 1``.
 The position decides which image it is and seeds its augmentation, so training
-resumes anywhere without replaying what came before.
+resumes anywhere without replaying what came before, and no RNG state is ever
+stored.
 """
 
 import itertools
+import random
 from collections.abc import Iterator, Sequence, Sized
 from typing import Any
 
+import numpy as np
 import torch
 from mmengine.dist import get_dist_info
 from mmseg.registry import DATA_SAMPLERS, DATASETS
@@ -17,7 +20,35 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from ..utils.errors import UserError
-from .seeding import ORDER, SAMPLE, derive_seed, seed_all
+
+# First entropy word of each purpose: streams of one run never coincide.
+ORDER, SAMPLE, ITERATION, VALIDATION = range(4)
+
+
+def derive_seed(*entropy: int) -> int:
+    """Mix non-negative integers into one 63-bit seed.
+
+    Args:
+        *entropy: What the seed depends on, e.g. ``(SAMPLE, seed, position)``.
+
+    Returns:
+        The same number for the same entropy, on every machine.
+    """
+    state = np.random.SeedSequence(entropy).generate_state(1, np.uint64)
+    return int(state[0]) >> 1
+
+
+def seed_all(*entropy: int) -> None:
+    """Seed ``random``, NumPy and torch from the given integers."""
+    seed = derive_seed(*entropy)
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    # ``torch.manual_seed`` formats a stack trace wherever CUDA is not in use,
+    # data loading processes included: milliseconds per sample.
+    torch.default_generator.manual_seed(seed)
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed(seed)
+
 
 REPLACED_SAMPLERS = ('InfiniteSampler', 'DefaultSampler', 'ResumableSampler')
 
@@ -144,27 +175,18 @@ def resumable_config(cfg: dict) -> dict:
         The same with its sampler and its dataset replaced.
     """
     if not isinstance(cfg, dict):
-        raise UserError(
-            'train_dataloader must be a config dict, so that its order can '
-            f'be resumed; got {type(cfg).__name__}.'
-        )
+        raise UserError(f'train_dataloader={cfg!r}: expected a dict.')
     for key in ('batch_sampler', 'num_batch_per_epoch'):
         if cfg.get(key) is not None:
-            raise UserError(
-                f'train_dataloader.{key}={cfg[key]!r} does not go with '
-                'training by iterations; leave it out.'
-            )
+            raise UserError(f'train_dataloader.{key}: leave it out.')
     sampler = cfg.get('sampler') or {}
     kind = sampler.get('type', 'ResumableSampler')
     if getattr(kind, '__name__', kind) not in REPLACED_SAMPLERS:
         raise UserError(
-            f'train_dataloader.sampler.type={kind!r} cannot be resumed '
-            f'exactly; use one of {list(REPLACED_SAMPLERS)}.'
+            f'train_dataloader.sampler.type={kind!r}: expected one of '
+            f'{REPLACED_SAMPLERS}; others cannot be resumed exactly.'
         )
-    return dict(
-        cfg,
-        sampler=dict(
-            type='ResumableSampler', shuffle=sampler.get('shuffle', True)
-        ),
-        dataset=dict(type='SeededDataset', dataset=cfg['dataset']),
-    )
+    shuffle = sampler.get('shuffle', True)
+    sampler = dict(type='ResumableSampler', shuffle=shuffle)
+    dataset = dict(type='SeededDataset', dataset=cfg['dataset'])
+    return dict(cfg, sampler=sampler, dataset=dataset)

@@ -9,10 +9,7 @@ from ..utils.errors import UserError
 from ..utils.type_check import fits, misfit
 
 HINTS: dict[str, Any] = dict(
-    iters=int,
-    train=Sequence[str],
-    cycles=Mapping | None,
-    copy=Mapping | None,
+    iters=int, train=Sequence[str], cycles=Mapping | None, copy=Mapping | None
 )
 
 
@@ -132,8 +129,7 @@ class Schedule:
             for name in phase.train:
                 if name not in valid:
                     raise UserError(
-                        f'phases[{index}].train names {name!r}, which is not '
-                        f'a trainable network of the model; it has {valid}.'
+                        f'phases[{index}].train={name!r}: expected of {valid}.'
                     )
 
 
@@ -151,8 +147,7 @@ def _parse(index: int, cfg: Mapping, start: int) -> Phase:
     at_least(0, **{f'{where}.iters': iters})
     if not train or len(set(train)) < len(train):
         raise UserError(
-            f'{where}.train must list the networks to train, each once, got '
-            f'{train!r}.'
+            f'{where}.train={train!r}: expected networks, each once.'
         )
     cycles = cfg.get('cycles') or {}
     for name, cycle in cycles.items():

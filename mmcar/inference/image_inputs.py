@@ -13,7 +13,7 @@ from mmseg.registry import DATASETS
 
 from ..datasets import Cityscapes24Dataset, MultiAnnotatorDataset
 from ..datasets.image_files import input_image, refuse_deep
-from ..datasets.transforms.intensity import RAW_DTYPE
+from ..datasets.transforms.loading import RAW_DTYPE
 from ..structures import sample_key_below
 from ..utils.errors import UserError
 from .image_list import ImageInput, LoadedImage

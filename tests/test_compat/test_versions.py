@@ -13,7 +13,7 @@ from packaging.version import Version
 
 from mmcar.compat import versions
 
-MMSEG = versions.Requirement('mmseg', '1.2', '2.0', 'pip install mmseg==1.2.2')
+MMSEG = ('mmseg', '1.2', '2.0', 'mmseg==1.2.2')
 
 
 class TestCheckVersions:
@@ -29,15 +29,15 @@ class TestCheckVersions:
             assert part in str(error.value)
 
     def test_missing(self, monkeypatch):
-        needed = versions.Requirement('no_such_package', '1', '2', 'pip it')
+        needed = ('no_such_package', '1', '2', 'it')
         monkeypatch.setattr(versions, 'REQUIREMENTS', (needed,))
-        with pytest.raises(ImportError, match=r'not installed\. Fix: pip it'):
+        with pytest.raises(ImportError, match='Fix: pip install it'):
             versions.check_versions()
 
     def test_mmseg_that_refuses_mmcv(self, tmp_path, monkeypatch):
         (tmp_path / 'refusing.py').write_text('assert False, "mmcv too new"')
         monkeypatch.syspath_prepend(tmp_path)
-        needed = versions.Requirement('refusing', '1', '2', '')
+        needed = ('refusing', '1', '2', '')
         monkeypatch.setattr(versions, 'REQUIREMENTS', (needed,))
         with pytest.raises(ImportError, match='pip install mmcv-lite'):
             versions.check_versions()
@@ -53,7 +53,7 @@ class TestOps:
         from mmcv.ops import DeformConv2d, point_sample
 
         assert isinstance(DeformConv2d, type)
-        with pytest.raises(ImportError, match='point_sample needs the comp'):
+        with pytest.raises(ImportError, match='point_sample is not in'):
             point_sample(torch.zeros(1), torch.zeros(1))
 
         class Derived(DeformConv2d):

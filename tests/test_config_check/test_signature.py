@@ -13,8 +13,8 @@ from mmcar.config_check.signature import (
     setting,
     unknown_key,
     unregistered_type,
+    walk,
 )
-from mmcar.config_check.walk import walk
 
 
 class Base:

@@ -16,19 +16,18 @@ def _chunk(kind, data):
     return struct.pack('>I', len(data)) + kind + data + crc
 
 
+def _png(width, height, bits, colour, rows):
+    header = struct.pack('>IIBBBBB', width, height, bits, colour, 0, 0, 0)
+    data = zlib.compress(b''.join(b'\0' + row for row in rows))
+    chunks = ((b'IHDR', header), (b'IDAT', data), (b'IEND', b''))
+    return b'\x89PNG\r\n\x1a\n' + b''.join(_chunk(*c) for c in chunks)
+
+
 def png16(pixels):
     """A PNG of 16 bits: grey, grey with alpha, RGB or RGBA (H, W, C)."""
     height, width, channels = pixels.shape
-    rows = b''.join(b'\0' + row.astype('>u2').tobytes() for row in pixels)
-    header = struct.pack(
-        '>IIBBBBB', width, height, 16, PNG_COLOUR[channels], 0, 0, 0
-    )
-    return (
-        b'\x89PNG\r\n\x1a\n'
-        + _chunk(b'IHDR', header)
-        + _chunk(b'IDAT', zlib.compress(rows))
-        + _chunk(b'IEND', b'')
-    )
+    rows = [row.astype('>u2').tobytes() for row in pixels]
+    return _png(width, height, 16, PNG_COLOUR[channels], rows)
 
 
 def few_bits(rows, bits, kind):
@@ -37,14 +36,7 @@ def few_bits(rows, bits, kind):
     text = [''.join(f'{v:0{bits}b}' for v in row) for row in rows]
     packed = [int(t, 2).to_bytes(len(t) // 8, 'big') for t in text]
     if kind == 'PNG':
-        header = struct.pack('>IIBBBBB', width, height, bits, 0, 0, 0, 0)
-        data = zlib.compress(b''.join(b'\0' + row for row in packed))
-        return (
-            b'\x89PNG\r\n\x1a\n'
-            + _chunk(b'IHDR', header)
-            + _chunk(b'IDAT', data)
-            + _chunk(b'IEND', b'')
-        )
+        return _png(width, height, bits, 0, packed)
     data = b''.join(packed)
     values = {256: width, 257: height, 258: bits, 259: 1, 262: 1}
     values |= {273: 8, 277: 1, 278: height, 279: len(data)}

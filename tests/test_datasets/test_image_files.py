@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from mmcar.datasets import deep_images
+from mmcar.datasets import image_files
 from mmcar.datasets.image_files import read_image, write_png
 from mmcar.datasets.label_files import read_label
 from mmcar.utils.errors import UserError
@@ -49,34 +49,28 @@ def assert_same(image, expected):
     np.testing.assert_array_equal(image, expected)
 
 
+KINDS = st.fixed_dictionaries(
+    dict(
+        byteorder=st.sampled_from('<>'),
+        planarconfig=st.sampled_from(('contig', 'separate')),
+        compression=st.sampled_from((None, 'zlib')),
+    )
+)
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     **SIZES,
     channels=st.sampled_from((1, 2, 3, 4, 5, 13)),
     dtype=st.sampled_from(DTYPES),
-    byteorder=st.sampled_from('<>'),
-    planar=st.sampled_from(('contig', 'separate')),
-    compression=st.sampled_from((None, 'zlib')),
+    kind=KINDS,
     seed=st.integers(0, 99),
 )
 def test_tiff_of_any_kind(
-    tmp_path_factory,
-    height,
-    width,
-    channels,
-    dtype,
-    byteorder,
-    planar,
-    compression,
-    seed,
+    tmp_path_factory, height, width, channels, dtype, kind, seed
 ):
     pixels = random_pixels(dtype, height, width, channels, seed)
-    data = tiff(
-        pixels,
-        byteorder=byteorder,
-        planarconfig=planar,
-        compression=compression,
-    )
+    data = tiff(pixels, **kind)
     image = read(tmp_path_factory.getbasetemp(), data)
     assert image.dtype.isnative
     assert_same(image, as_unchanged(pixels))
@@ -231,9 +225,9 @@ def test_a_small_file_may_not_unfold_into_gigabytes(tmp_path, monkeypatch):
     path = tmp_path / 'bomb.tif'
     path.write_bytes(tiff(np.zeros((512, 512, 1), 'f4'), compression='zlib'))
     assert read_image(str(path), 'unchanged').shape == (512, 512)
-    monkeypatch.setattr(deep_images, 'MOST_BYTES', 2**19)
+    monkeypatch.setattr(image_files, 'MOST_BYTES', 2**19)
     for open_file in (read_image, read_label):
-        with pytest.raises(UserError, match=r'bomb\.tif: TIFF of \(512'):
+        with pytest.raises(UserError, match=r'bomb\.tif: .* bytes'):
             open_file(str(path))
 
 

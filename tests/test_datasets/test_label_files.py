@@ -80,10 +80,7 @@ COLOUR = np.random.default_rng(0).integers(0, 256, (8, 8, 3), np.uint8)
     [
         (by_pillow(GREY, 'JPEG'), 'JPEG, which changes ids'),
         (by_pillow(GREY, 'WEBP'), 'WEBP, which changes ids'),
-        (
-            by_pillow(COLOUR, 'TIFF', compression='jpeg'),
-            'TIFF, which changes ids',
-        ),
+        (by_pillow(COLOUR, 'TIFF', compression='jpeg'), 'TIFF, which changes'),
         (by_pillow(Image.fromarray(COLOUR), 'GIF'), 'GIF in colours'),
         (by_pillow(GREY > 0, 'PPM'), 'PBM'),
         (by_pillow(GREY, 'TIFF', tiffinfo={262: 0}), 'zero is white'),

@@ -4,21 +4,14 @@ import cv2
 import numpy as np
 import pytest
 
-from mmcar.datasets import MultiAnnotatorDataset
+from mmcar.datasets import MultiAnnotatorDataset, MultiAnnotatorWriter
 from mmcar.utils.errors import UserError
 
 from .samples import CLASSES, PREFIX, make_set, truncate, write
 
-ALL = [
-    {'type': 'LoadCheckedImage'},
-    {'type': 'LoadMultiAnnotations', 'draw': False},
-    {'type': 'PackStochasticInputs'},
-]
-DRAW = [
-    {'type': 'LoadCheckedImage'},
-    {'type': 'LoadMultiAnnotations'},
-    {'type': 'PackStochasticInputs'},
-]
+STEPS = ('LoadCheckedImage', 'LoadMultiAnnotations', 'PackStochasticInputs')
+DRAW = [{'type': step} for step in STEPS]
+ALL = [DRAW[0], {**DRAW[1], 'draw': False}, DRAW[2]]
 
 
 def build(root, **options):
@@ -36,14 +29,9 @@ def test_both_layouts_give_every_annotator(tmp_path, layout):
         sample = data[i]['data_samples']
         assert sample.img_path.endswith(f'{stem}.png')
         name = '{}/r{}.png' if layout == 'folders' else '{}_l{}.png'
-        expected = np.stack(
-            [
-                cv2.imread(
-                    str(root / 'annotations/train' / name.format(stem, a)), 0
-                )
-                for a in range(count)
-            ]
-        )
+        folder = root / 'annotations/train'
+        paths = [folder / name.format(stem, a) for a in range(count)]
+        expected = np.stack([cv2.imread(str(path), 0) for path in paths])
         np.testing.assert_array_equal(sample.gt_sem_segs.data, expected)
 
 
@@ -51,9 +39,8 @@ def test_index_files_name_images_and_annotators(tmp_path):
     root = make_set(tmp_path, ('a', 'b'), (2, 3))
     entry = {'image': 'a.png', 'annotations': ['a/r1.png', 'b/r0.png']}
     (root / 'index.json').write_text(json.dumps([entry]))
-    (root / 'index.csv').write_text(
-        'image,annotation\na.png,a/r1.png\na.png,b/r0.png\n'
-    )
+    text = 'image,annotation\na.png,a/r1.png\na.png,b/r0.png\n'
+    (root / 'index.csv').write_text(text)
     for name in ('index.json', 'index.csv'):
         (record,) = build(root, ann_file=name, serialize_data=False).data_list
         assert record['img_path'] == f'{root}/images/train/a.png'
@@ -92,9 +79,8 @@ def test_training_draws_annotators_evenly(tmp_path):
         write(tmp_path / f'annotations/train/a/r{a}.png', label)
     data = build(tmp_path, metainfo={'classes': 'abc'}, pipeline=DRAW)
     np.random.seed(0)
-    draws = [
-        data[0]['data_samples'].gt_sem_seg.data[0, 0, 0] for _ in range(900)
-    ]
+    samples = (data[0]['data_samples'] for _ in range(900))
+    draws = [sample.gt_sem_seg.data[0, 0, 0] for sample in samples]
     counts = np.bincount(draws, minlength=3)
     assert abs(counts - 300).max() < 3 * np.sqrt(900 * 2 / 9)
     assert 'gt_sem_segs' not in data[0]['data_samples']
@@ -181,11 +167,10 @@ def test_keys_hold_the_whole_path(tmp_path, ann_file):
         'image,annotation\np1/s/0.png,p1/s/0/r0.png\n'
         'p2/s/0.png,p2/s/0/r0.png\n1.png,1/r0.png\n'
     )
-    for prefix in ('', 'images/train/p1/..'):
-        options = {}
-        if prefix:
-            options['data_prefix'] = {**PREFIX, 'img_path': prefix}
-        data = build(root, ann_file=ann_file, pipeline=ALL, **options)
+    for prefix in ('images/train', 'images/train/p1/..'):
+        prefix = {**PREFIX, 'img_path': prefix}
+        options = dict(ann_file=ann_file, data_prefix=prefix)
+        data = build(root, pipeline=ALL, **options)
         keys = {data[i]['data_samples'].sample_key for i in range(3)}
         assert keys == {'train/p1/s/0.png', 'train/p2/s/0.png', 'train/1.png'}
 
@@ -216,3 +201,12 @@ def test_bubil_as_published(real_data):
     samples = [data[i]['data_samples'] for i in range(0, 191, 19)]
     counts = {len(sample.gt_sem_segs.data) for sample in samples}
     assert counts <= {7, 8, 9, 10} and len(counts) > 1
+
+
+@pytest.mark.parametrize('stem', ['../evil', '/evil', 'a/../../evil'])
+def test_samples_stay_in_the_folder(tmp_path, stem):
+    writer = MultiAnnotatorWriter(tmp_path / 'out')
+    image = np.zeros((4, 4), np.uint8)
+    with pytest.raises(UserError, match='leads out'):
+        writer.write('train', stem, image, image[None])
+    assert not list(tmp_path.rglob('*.png'))

@@ -29,6 +29,10 @@ PHASES = [
     ),
 ]
 ADAM = dict(type='Adam', lr=1e-2, betas=(0.5, 0.99))
+STEPS = dict(type='MultiStepLR', begin='phase', milestones=[5, 10], gamma=0.5)
+CHECKPOINT = dict(
+    type='SafeCheckpointHook', by_epoch=False, interval=10, max_keep_ckpts=2
+)
 
 
 @DATASETS.register_module()
@@ -84,9 +88,7 @@ class KillHook(Hook):
     def __init__(self, after):
         self.after = after
 
-    def after_train_iter(
-        self, runner, batch_idx, data_batch=None, outputs=None
-    ):
+    def after_train_iter(self, runner, batch_idx, **kwargs):
         if batch_idx + 1 == self.after:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -106,9 +108,7 @@ class PoisonHook(Hook):
     def before_train_iter(self, runner, batch_idx, data_batch=None):
         self._weight(runner, batch_idx, float('nan'))
 
-    def after_train_iter(
-        self, runner, batch_idx, data_batch=None, outputs=None
-    ):
+    def after_train_iter(self, runner, batch_idx, **kwargs):
         self._weight(runner, batch_idx, 1.0)
 
 
@@ -122,17 +122,11 @@ class RecordHook(Hook):
     def before_train_iter(self, runner, batch_idx, data_batch=None):
         self.before = self._state(runner)
 
-    def after_train_iter(
-        self, runner, batch_idx, data_batch=None, outputs=None
-    ):
+    def after_train_iter(self, runner, batch_idx, outputs, **kwargs):
         after = self._state(runner)
         self.states.append(after)
-        self.lrs.append(
-            {
-                name: optim.param_groups[0]['lr']
-                for name, optim in runner.optim_wrapper.items()
-            }
-        )
+        optims = runner.optim_wrapper.items()
+        self.lrs.append({k: o.param_groups[0]['lr'] for k, o in optims})
         self.logs.append({k: float(v) for k, v in outputs.items()})
         self.changed.append(
             {k for k in after if not torch.equal(after[k], self.before[k])}
@@ -144,6 +138,17 @@ class RecordHook(Hook):
             name: torch.cat([p.detach().flatten() for p in net.parameters()])
             for name, net in model.networks().items()
         }
+
+
+def phased(*phases, **loop):
+    """A train_cfg of some phases."""
+    return dict(type='AlternatingTrainLoop', phases=list(phases), **loop)
+
+
+def only(*names, **optim):
+    """An optim_wrapper for some of the networks."""
+    wrapper = dict(constructor='NetworkOptimWrapperConstructor')
+    return wrapper | {name: dict(optimizer=ADAM) | optim for name in names}
 
 
 def norm_free():
@@ -165,31 +170,11 @@ def run_config(work_dir, **changes):
             sampler=dict(type='InfiniteSampler', shuffle=True),
             dataset=dict(type='RandomMaps'),
         ),
-        train_cfg=dict(type='AlternatingTrainLoop', phases=PHASES),
-        optim_wrapper=dict(
-            constructor='NetworkOptimWrapperConstructor',
-            calibration=dict(optimizer=ADAM),
-            generator=dict(optimizer=ADAM),
-            discriminator=dict(optimizer=ADAM),
-        ),
-        param_scheduler=dict(
-            generator=[
-                dict(
-                    type='MultiStepLR',
-                    begin='phase',
-                    milestones=[5, 10],
-                    gamma=0.5,
-                )
-            ]
-        ),
+        train_cfg=phased(*PHASES),
+        optim_wrapper=only('calibration', 'generator', 'discriminator'),
+        param_scheduler=dict(generator=[STEPS]),
         default_hooks=dict(
-            logger=dict(type='LoggerHook', interval=10),
-            checkpoint=dict(
-                type='SafeCheckpointHook',
-                by_epoch=False,
-                interval=10,
-                max_keep_ckpts=2,
-            ),
+            logger=dict(type='LoggerHook', interval=10), checkpoint=CHECKPOINT
         ),
         custom_hooks=[dict(type='R1Hook', weight=1.0, interval=2)],
         randomness=dict(seed=7),

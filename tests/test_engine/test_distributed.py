@@ -6,6 +6,8 @@ import torch
 from tests.test_engine.runs import (
     finish,
     norm_free,
+    only,
+    phased,
     run_config,
     start,
     weights,
@@ -32,7 +34,7 @@ def on_two_ranks(*arguments, **env):
         launcher='pytorch',
         model_wrapper_cfg=dict(type='NetworkwiseDistributedDataParallel'),
     )
-    processes = [
+    return [
         start(
             *(joined | given for given in arguments),
             RANK=str(rank),
@@ -44,7 +46,6 @@ def on_two_ranks(*arguments, **env):
         )
         for rank in range(2)
     ]
-    return processes
 
 
 @pytest.fixture(scope='module')
@@ -117,17 +118,10 @@ def test_resumes_on_two_ranks(tmp_path, folders):
 def test_gradients_that_all_ranks_accumulated_survive(tmp_path):
     """A checkpoint in the middle of three batches, half of them rank 1's."""
     whole, again = tmp_path / 'whole', tmp_path / 'again'
-    adam = run_config(whole)['optim_wrapper']['calibration']
     settings = dict(
         model=MODEL,
-        train_cfg=dict(
-            type='AlternatingTrainLoop',
-            phases=[dict(iters=12, train=['calibration'])],
-        ),
-        optim_wrapper=dict(
-            constructor='NetworkOptimWrapperConstructor',
-            calibration=adam | dict(accumulative_counts=3),
-        ),
+        train_cfg=phased(dict(iters=12, train=['calibration'])),
+        optim_wrapper=only('calibration', accumulative_counts=3),
         param_scheduler=None,
         custom_hooks=[],
     )

@@ -12,17 +12,15 @@ from tests.test_engine.runs import (
     ADAM,
     PHASES,
     build_runner,
+    phased,
     recorded,
     run_config,
     train,
 )
 from tests.toys import toy_config
 
-SHORT = dict(
-    type='AlternatingTrainLoop',
-    phases=[
-        dict(iters=4, train=['calibration', 'generator', 'discriminator'])
-    ],
+SHORT = phased(
+    dict(iters=4, train=['calibration', 'generator', 'discriminator'])
 )
 
 
@@ -79,7 +77,7 @@ def test_rests_where_no_step_is_made(tmp_path, cause):
         def after_train_iter(self, runner, batch_idx, **kwargs):
             seen.append(average(runner).clone())
 
-    loop = dict(type='AlternatingTrainLoop', phases=PHASES)
+    loop = phased(*PHASES)
     if cause == 'paused':
         loop.update(max_discriminator_accuracy=0.0)
     runner = build_runner(
@@ -198,39 +196,26 @@ def inputs(size=4):
     return image, torch.rand(3, 2, size, size, generator=generator)
 
 
-def test_penalty_equals_the_formula():
-    critic = Critic()
-    image, label = inputs()
-    expected = 0.0
-    for x, y in zip(image, label, strict=True):
-        by_image = 2 * critic.a * x + critic.b * y
-        by_label = critic.b * x
-        expected = expected + (by_image**2).sum() + (by_label**2).sum()
-    penalty = r1_penalty(critic, image, label)
-    torch.testing.assert_close(penalty, expected / 3)
-    torch.testing.assert_close(
-        torch.autograd.grad(penalty, critic.parameters()),
-        torch.autograd.grad(expected / 3, critic.parameters()),
-    )
-    assert not image.requires_grad
-
-
-def test_on_the_probability_it_is_weaker_where_d_is_sure():
+@pytest.mark.parametrize('output', ['logit', 'probability'])
+def test_penalty_equals_the_formula(output):
+    """On the probability it is weaker where D is sure."""
     critic = Critic()
     image, label = inputs()
     expected = 0.0
     for x, y in zip(image, label, strict=True):
         logit = (critic.a * x**2 + critic.b * x * y).sum()
         slope = logit.exp() / (1 + logit.exp()) ** 2  # of the sigmoid
+        slope = slope if output == 'probability' else 1
         by_image = slope * (2 * critic.a * x + critic.b * y)
         by_label = slope * critic.b * x
         expected = expected + (by_image**2).sum() + (by_label**2).sum()
-    penalty = r1_penalty(critic, image, label, output='probability')
+    penalty = r1_penalty(critic, image, label, output=output)
     torch.testing.assert_close(penalty, expected / 3)
     torch.testing.assert_close(
         torch.autograd.grad(penalty, critic.parameters()),
         torch.autograd.grad(expected / 3, critic.parameters()),
     )
+    assert not image.requires_grad
 
 
 def test_ignored_pixels_are_not_penalised():

@@ -29,8 +29,8 @@ def true_seconds(iteration: int) -> float:
 
 def test_with_a_preflight_the_first_phase_knows_of_the_second():
     left = RemainingTime(Schedule([F, G]))
-    left.expect(0, 0.02)
-    left.expect(1, 0.6)  # of D's iterations, on a smaller batch
+    left.tried[0] = 0.02
+    left.tried[1] = 0.6  # of D's iterations, on a smaller batch
     left.measure(0, 9.0)  # starts things up
     for i in range(1, 500):
         left.measure(i, cost(i))

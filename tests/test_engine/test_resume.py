@@ -7,6 +7,7 @@ import torch
 from tests.test_engine.runs import (
     PHASES,
     finish,
+    phased,
     run_config,
     start,
     train,
@@ -73,23 +74,18 @@ def test_resuming_late_reads_no_earlier_data(tmp_path):
     visits = tmp_path / 'visits'
     loader['dataset'].update(visits=str(visits))
     phases = [PHASES[0], PHASES[1] | dict(iters=100_003 - 16)]
-    train(
-        late,
-        train_dataloader=loader,
-        train_cfg=dict(type='AlternatingTrainLoop', phases=phases),
-        resume=True,
-    )
+    loop = phased(*phases)
+    train(late, train_dataloader=loader, train_cfg=loop, resume=True)
     assert len(visits.read_text().split()) == 3 * 2
 
 
 def test_a_finished_first_stage_can_be_loaded_and_skipped(tmp_path):
-    loop = dict(type='AlternatingTrainLoop')
     stage = [dict(iters=3, train=['calibration']), PHASES[1] | dict(iters=0)]
-    train(tmp_path / 'one', train_cfg=loop | dict(phases=stage))
+    train(tmp_path / 'one', train_cfg=phased(*stage))
     stage = [PHASES[0] | dict(iters=0), PHASES[1] | dict(iters=3)]
     train(
         tmp_path / 'two',
-        train_cfg=loop | dict(phases=stage),
+        train_cfg=phased(*stage),
         load_from=str(tmp_path / 'one/iter_3.pth'),
     )
     one, two = weights(tmp_path / 'one'), weights(tmp_path / 'two')

@@ -13,7 +13,7 @@ from mmseg.registry import DATASETS
 from mmseg.structures import SegDataSample
 from torch.utils.data import Dataset
 
-from tests.test_engine.runs import train
+from tests.test_engine.runs import only, phased, train
 from tests.toys import toy_config
 
 SIZE = 16
@@ -75,14 +75,9 @@ def stage(work_dir, phases, batch_size, model=None, load_from=None):
             sampler=dict(type='InfiniteSampler', shuffle=True),
             dataset=dict(type='TwoSquares'),
         ),
-        train_cfg=dict(type='AlternatingTrainLoop', phases=phases),
-        optim_wrapper=dict(
-            constructor='NetworkOptimWrapperConstructor',
-            **{
-                name: dict(optimizer=adam | dict(lr=rate))
-                for name, rate in rates.items()
-            },
-        ),
+        train_cfg=phased(*phases),
+        optim_wrapper=only()
+        | {k: dict(optimizer=adam | dict(lr=r)) for k, r in rates.items()},
         param_scheduler=dict(
             type='MultiStepLR',
             begin='phase',

@@ -22,11 +22,16 @@ from mmseg.registry import DATASETS
 
 from mmcar.cli import add_console_arguments, run_tool
 from mmcar.compat.configs import read_config
-from mmcar.datasets.black_box_cache import MISSING
-from mmcar.datasets.checking import check_samples, check_splits, list_records
+from mmcar.datasets.checking import (
+    check_samples,
+    check_splits,
+    find_odd_values,
+    list_records,
+    summarise,
+)
 from mmcar.datasets.image_files import clipped_by
 from mmcar.datasets.listing import Problem
-from mmcar.datasets.value_checks import find_odd_values, summarise
+from mmcar.datasets.transforms.black_box import MISSING
 from mmcar.engine.black_box_cache import plan_caches
 from mmcar.utils.errors import UserError
 from mmcar.utils.progress import track

@@ -1,7 +1,13 @@
-"""Transforms that bring a black box's predictions along with an image."""
+"""Predictions of a black box that come along with an image.
 
+A cache folder holds ``settings.json``, which says what made it, and one file
+per image, small and of known loss, named by its sample key.
+"""
+
+import io
+import zipfile
 from functools import cached_property
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import mmcv
 import numpy as np
@@ -11,9 +17,171 @@ from mmseg.registry import TRANSFORMS
 from ...structures import sample_key
 from ...utils.checks import one_of
 from ...utils.errors import MissingFileError, UserError
-from ...utils.files import inside
-from ..black_box_cache import FORMS, cache_file, read_cached, read_settings
-from ..image_files import naming
+from ...utils.files import inside, read_json
+from ..image_files import MOST_BYTES, encode_png, naming, open_8bit
+
+SETTINGS = 'settings.json'
+TOP = 4
+FORMS = {
+    'labels': 'the most probable class, 8 bits',
+    'top4': 'the four most probable classes in steps of 1/255, the rest '
+    'shared equally by the others',
+    'probs': 'all classes in steps of 1/255',
+}
+ENDS = {  # the last bytes of a file
+    '.png': b'\0\0\0\0IEND\xaeB`\x82',
+    '.npz': b'PK\5\6',  # of the record that ends a zip file
+}
+ZIP_RECORD = 22  # its bytes; NumPy adds no comment
+MISSING, CUT = 'missing', 'cut short'
+STALE = 'older than its image'
+COMMAND = 'run tools/cache_black_box.py CONFIG'
+
+
+def cache_file(folder: str | Path, key: str, form: str) -> Path:
+    """The file of an image with a sample key."""
+    suffix = '.png' if form == 'labels' else '.npz'
+    return inside(folder, PurePosixPath(key).with_suffix(suffix))
+
+
+def cache_fault(path: Path, image: str) -> str | None:
+    """Say why the prediction of an image has to be made anew, if it has.
+
+    Nothing is decoded: thousands of files take less than a second.
+
+    Args:
+        path: File of the prediction.
+        image: Path of the image.
+
+    Returns:
+        `MISSING`, `CUT`, `STALE`, or None for one that is fine.
+    """
+    if not path.is_file():
+        return MISSING
+    end = ENDS[path.suffix]
+    length = ZIP_RECORD if path.suffix == '.npz' else len(end)
+    made = path.stat()
+    with open(path, 'rb') as file:
+        file.seek(max(made.st_size - length, 0))
+        tail = file.read()
+    if len(tail) != length or not tail.startswith(end):
+        return CUT
+    seen = Path(image)
+    if seen.is_file() and seen.stat().st_mtime_ns > made.st_mtime_ns:
+        return STALE
+    return None
+
+
+def read_settings(folder: str | Path) -> dict:
+    """What a cache folder was made with.
+
+    Raises:
+        MissingFileError: The folder is no cache.
+        UserError: Its settings cannot be read.
+    """
+    path = Path(folder) / SETTINGS
+    if not path.is_file():
+        raise MissingFileError(
+            f'{folder} holds no cache of a black box: {COMMAND}.'
+        )
+    try:
+        settings = read_json(path)
+        return {**settings, 'num_classes': int(settings['num_classes'])}
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
+        raise UserError(
+            f'{path} is not readable ({error!r}): delete {folder} and '
+            f'{COMMAND} again.'
+        ) from error
+
+
+def encode(probs: np.ndarray, form: str) -> bytes:
+    """The content of one file.
+
+    Args:
+        probs: Probabilities (K, H, W), at most 256 classes.
+        form: One of ``FORMS``.
+    """
+    if form == 'labels':
+        ids = probs.argmax(0).astype(np.uint8)
+        return encode_png(ids)
+    steps = np.round(probs * 255).astype(np.uint8)
+    arrays = dict(probs=steps)
+    if form == 'top4':
+        ids = np.argsort(-probs, axis=0, kind='stable')[:TOP]
+        arrays = dict(
+            ids=ids.astype(np.uint8),
+            probs=np.take_along_axis(steps, ids, axis=0),
+        )
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def decode(data: bytes, form: str, num_classes: int) -> np.ndarray:
+    """Probabilities (K, H, W) float32 of one file; they sum to one.
+
+    Args:
+        data: The content of the file.
+        form: One of ``FORMS``.
+        num_classes: Number of classes K.
+    """
+    if form == 'labels':
+        ids = np.array(open_8bit(data))
+        if ids.ndim != 2 or ids.max() >= num_classes:
+            raise ValueError(f'no label map of {num_classes} classes')
+        planes = np.arange(num_classes)[:, None, None]
+        return (ids == planes).astype(np.float32)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        unpacked = sum(file.file_size for file in archive.infolist())
+        if unpacked > MOST_BYTES:
+            raise ValueError(f'{unpacked} bytes, unpacked')
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        steps = arrays['probs']
+        _check_steps(steps)
+        probs = steps.astype(np.float32) / np.float32(255)
+        if form == 'top4':
+            probs = _spread(arrays['ids'], probs, num_classes)
+    if len(probs) != num_classes:
+        raise ValueError(f'array {probs.shape}, not {num_classes} classes')
+    return probs / probs.sum(0)
+
+
+def _check_steps(steps: np.ndarray) -> None:
+    """Refuse what `encode` does not write: other numbers than its steps."""
+    if steps.dtype != np.uint8 or steps.ndim != 3 or not steps.size:
+        raise ValueError(
+            f'array {steps.shape} of {steps.dtype}, not of steps of 1/255'
+        )
+    total = steps.sum(0, dtype=np.int64)
+    # Rounding adds half a step to each class at most.
+    if not steps.any(0).all() or 2 * (total.max() - 255) > len(steps):
+        raise ValueError(
+            f'probabilities that add up to {total.min() / 255:.3g} to '
+            f'{total.max() / 255:.3g}'
+        )
+
+
+def _spread(ids: np.ndarray, top: np.ndarray, num_classes: int) -> np.ndarray:
+    """All classes (K, H, W) from the top ones (k, H, W)."""
+    others = num_classes - len(ids)
+    rest = (1 - top.sum(0)).clip(0) / max(others, 1)
+    full = np.broadcast_to(rest, (num_classes, *rest.shape)).copy()
+    np.put_along_axis(full, ids.astype(np.int64), top, axis=0)
+    return full
+
+
+def read_cached(path: Path, form: str, num_classes: int) -> np.ndarray:
+    """Read the probabilities (K, H, W) float32 of one image.
+
+    Raises:
+        MissingFileError: There is no such file.
+        UserError: It is not what the cache should hold.
+    """
+    if not path.is_file():
+        raise MissingFileError(f'{path} is missing: {COMMAND}.')
+    with naming(str(path), 'file of the cache'):
+        return decode(path.read_bytes(), form, num_classes)
+
 
 ARRAYS = 'arrays'
 
@@ -61,22 +229,19 @@ class LoadBlackBoxProbs(BaseTransform):
                 f"LoadBlackBoxProbs(form={form!r}): 'arrays' need "
                 'num_classes, the forms of a cache scale=(width, height)'
             )
-        self.root = root
-        self.num_classes = num_classes
-        self.form = form
-        self.scale = scale
+        self.root, self.num_classes = root, num_classes
+        self.form, self.scale = form, scale
 
     def transform(self, results: dict) -> dict:
         """Add the probabilities of each class, (H, W) float32."""
         if results.get('flip'):
-            raise UserError(
-                'LoadBlackBoxProbs stands behind a flip in the pipeline: '
-                'put it before flips, crops and padding.'
-            )
+            raise UserError('put LoadBlackBoxProbs before flips and crops.')
         if self.form == ARRAYS:
             probs = self._read_array(results)
         else:
-            probs = self._read_cache(results)
+            classes = self._cache_classes
+            path = cache_file(self.root, sample_key(results), self.form)
+            probs = read_cached(path, self.form, classes)
             results['black_box_cache'] = self.form
         height, width = results['img_shape'][:2]
         mode = 'nearest' if self.form == 'labels' else 'bilinear'
@@ -97,17 +262,10 @@ class LoadBlackBoxProbs(BaseTransform):
         made = settings.get('form'), tuple(settings.get('scale', ()))
         if made != (self.form, tuple(self.scale or ())):
             raise UserError(
-                f'{self.root} holds predictions of form and scale {made}, '
-                f'but LoadBlackBoxProbs has {self.form!r} and {self.scale}: '
-                'make them agree.'
+                f'{self.root} is of form and scale {made}, LoadBlackBoxProbs '
+                f'of {self.form!r} and {self.scale}: make them agree.'
             )
         return settings['num_classes']
-
-    def _read_cache(self, results: dict) -> np.ndarray:
-        """Probabilities (K, h, w) at the size of the cache."""
-        classes = self._cache_classes
-        path = cache_file(self.root, sample_key(results), self.form)
-        return read_cached(path, self.form, classes)
 
     def _read_array(self, results: dict) -> np.ndarray:
         """Probabilities (K, H, W) at the size of the image on disk."""
@@ -131,10 +289,7 @@ class LoadBlackBoxProbs(BaseTransform):
         # As far from one as 256 rounded classes may be.
         sound = np.abs(probs.sum(0) - 1).max() <= 0.5
         if not sound or probs.min() < 0:
-            raise UserError(
-                f'{path}: expected probabilities that add up to one, found '
-                f'values from {probs.min()} to {probs.max()}'
-            )
+            raise UserError(f'{path}: expected probabilities')
         return probs
 
 
@@ -153,9 +308,8 @@ class KeepImageForBlackBox(BaseTransform):
         image = results['img']
         if image.dtype != np.uint8 or 'scale_factor' in results:
             raise UserError(
-                f'{results.get("img_path", "image")}: KeepImageForBlackBox '
-                'needs the 8-bit image of the file; put it right behind '
-                f'LoadCheckedImage (found {image.dtype}).'
+                f'{results.get("img_path", "image")}: {image.dtype}; put '
+                'KeepImageForBlackBox right behind an image of 8 bits'
             )
         results['black_box_image'] = image
         return results

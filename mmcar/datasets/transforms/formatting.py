@@ -10,7 +10,7 @@ from mmseg.registry import TRANSFORMS
 
 from ...utils.errors import UserError
 from ..image_files import DEEP_STEPS
-from .intensity import RAW_DTYPE
+from .loading import RAW_DTYPE
 
 META_KEYS = (
     *PackSegInputs().meta_keys,
@@ -79,10 +79,8 @@ class PackStochasticInputs(PackSegInputs):
         raw = results.get(RAW_DTYPE, dtype.name if deep else None)
         if raw is not None and not self.raw_range:
             raise UserError(
-                f'{results.get("img_path", "image")}: values of type {raw} '
-                'reach the model as they are, where it expects 0 to 255; '
-                f'{DEEP_STEPS}, or set PackStochasticInputs(raw_range=True) '
-                "and the data preprocessor's mean and std to match"
+                f'{results.get("img_path", "image")}: {raw} instead of 0 to '
+                f'255; {DEEP_STEPS}, or set raw_range=True with mean and std'
             )
 
     @staticmethod

@@ -5,12 +5,9 @@ from hypothesis import strategies as st
 from mmengine.registry import init_default_scope
 from mmseg.registry import TRANSFORMS
 
+BOTH = ['horizontal', 'vertical']
 GEOMETRY = {
-    'flip': {
-        'type': 'RandomFlip',
-        'prob': [0.4, 0.4],
-        'direction': ['horizontal', 'vertical'],
-    },
+    'flip': {'type': 'RandomFlip', 'prob': [0.4, 0.4], 'direction': BOTH},
     'crop': {'type': 'RandomCrop', 'crop_size': (11, 13)},
     'centre': {'type': 'CenterCropAll', 'crop_size': (12, 14)},
     'lesion': {'type': 'LesionCenteredCrop', 'crop_size': (9, 10)},
@@ -80,14 +77,10 @@ def test_resize_treats_maps_and_predictions_alike(scale, ratio, seed):
     init_default_scope('mmseg')
     np.random.seed(seed)
     results = coded_results(20, 30, 3)
-    results = TRANSFORMS.build(
-        {
-            'type': 'RandomResize',
-            'scale': (scale, scale),
-            'ratio_range': (1, ratio) if ratio >= 1 else (ratio, 1),
-            'keep_ratio': bool(seed % 2),
-        }
-    )(results)
+    step = {'type': 'RandomResize', 'scale': (scale, scale)}
+    step |= {'ratio_range': (min(1, ratio), max(1, ratio))}
+    step |= {'keep_ratio': bool(seed % 2)}
+    results = TRANSFORMS.build(step)(results)
     shape = results['img'].shape[:2]
     code = np.round(results['black_box_probs_0'] * 1e4).astype(int)
     assert code.shape == shape

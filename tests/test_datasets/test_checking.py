@@ -2,11 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmcar.datasets.value_checks import (
-    find_bad_values,
-    find_odd_values,
-    measure,
-)
+from mmcar.datasets.checking import find_bad_values, find_odd_values, measure
 
 
 def picture(dtype='uint16', low=0, high=4000, path='x', size=(9, 9)):
