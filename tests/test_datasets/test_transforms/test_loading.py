@@ -211,5 +211,5 @@ def test_flips_change_the_drawn_label_alone():
 
 
 def test_missing_table_is_explained():
-    with pytest.raises(ValueError, match='has no table'):
+    with pytest.raises(ValueError, match='class_flips'):
         RandomClassFlips()({'gt_seg_map': np.zeros((2, 2), np.uint8)})
