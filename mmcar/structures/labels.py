@@ -198,9 +198,8 @@ def label_distribution(
     field = data_sample.get('gt_sem_segs')
     if field is None:
         raise UserError(
-            f'{data_sample.get("img_path", "the sample")} carries no '
-            "'gt_sem_segs': let the pipeline keep all annotators, "
-            "dict(type='LoadMultiAnnotations', keep_all=True)"
+            f"{data_sample.get('img_path', 'the sample')}: no 'gt_sem_segs'; "
+            "use dict(type='LoadMultiAnnotations', keep_all=True)"
         )
     labels = field.get('data')  # (A, H, W)
     size, device = labels.shape[1:], labels.device
@@ -215,8 +214,7 @@ def label_distribution(
         if device.type == 'cpu' and outside.any():
             raise UserError(
                 f'{data_sample.get("img_path", "the sample")}: label '
-                f'{ids[outside][0].item()} is not one of the {num_classes} '
-                f'classes, nor the ignore index {ignore_index}'
+                f'{ids[outside][0]} is not one of the {num_classes} classes'
             )
         found = labelled.float()
         counts.scatter_add_(0, ids.where(labelled, 0)[None], found[None])

@@ -34,3 +34,10 @@ def evaluator(*configs, classes=('background', 'nodule')):
     result = Evaluator([METRICS.build(config) for config in configs])
     result.dataset_meta = {'classes': classes}
     return result
+
+
+def scored(images, *configs, **kwargs):
+    """Scores of predicted images."""
+    run = evaluator(*configs, **kwargs)
+    run.process(images)
+    return run.evaluate(len(images))

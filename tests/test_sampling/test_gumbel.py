@@ -194,22 +194,15 @@ def test_a_group_whose_names_are_all_impossible(length, floor):
     log_probs = random_f()
     log_probs[:, [1, 4], :6] = -torch.inf
     log_probs[:, [0, 3], 3:9] = -torch.inf
-    sampler = GumbelSampler(
-        5, correlation_length=length, groups=GROUPS, floor=floor
-    )
+    options = dict(correlation_length=length, groups=GROUPS, floor=floor)
+    sampler = GumbelSampler(5, **options)
     state = sampler.encode(IMAGE, log_probs.log_softmax(1))
     z = torch.randn(40, 1, sampler.noise_size)
     labels = sampler.sample_labels(state, z).long()
     assert torch.equal(labels, sampler.decode(state, z).argmax(2))
     drawn = log_probs.expand(40, *log_probs.shape[1:]).gather(1, labels)
     assert drawn.isfinite().all()
-    soft = GumbelSampler(
-        5,
-        correlation_length=length,
-        groups=GROUPS,
-        floor=floor,
-        temperature=0.1,
-    )
+    soft = GumbelSampler(5, temperature=0.1, **options)
     assert torch.equal(soft.sample(state, z).argmax(2), labels)
 
 
@@ -291,25 +284,26 @@ def test_gradients_reach_the_logits():
 
 
 SIZE = (5, 7)
+WHOLE = slice(0, 5), slice(0, 7)
 
 
 def test_one_weight_is_one_number_per_class():
     gumbel = SharedGumbel(3)
     z = torch.randn(4, 2, 3)
-    field = WeightedField(torch.ones(2, 1, *SIZE))
-    expected = gumbel.perturb(torch.zeros(3, *SIZE), z)
-    torch.testing.assert_close(
-        field.perturb(torch.zeros(3, *SIZE), z), expected
+    zeros, field = (
+        torch.zeros(3, *SIZE),
+        WeightedField(torch.ones(2, 1, *SIZE)),
     )
+    found, expected = field.perturb(zeros, z), gumbel.perturb(zeros, z)
+    torch.testing.assert_close(found, expected)
 
 
 def test_a_weight_per_pixel_makes_pixels_independent():
     pixels = torch.eye(35).view(1, 35, *SIZE)
     z = torch.randn(3, 1, 2 * 35)
     field = WeightedField(pixels)
-    whole = slice(0, SIZE[0]), slice(0, SIZE[1])
     expected = z.view(3, 1, 2, *SIZE)
-    torch.testing.assert_close(field.normal(z, whole), expected)
+    torch.testing.assert_close(field.normal(z, WHOLE), expected)
 
 
 def test_pixels_without_weights_have_noise_all_the_same():
@@ -318,8 +312,7 @@ def test_pixels_without_weights_have_noise_all_the_same():
     weights[..., 3, :] *= 1e-9
     weights.requires_grad_()
     field = WeightedField(unit_norm(weights))
-    whole = slice(0, SIZE[0]), slice(0, SIZE[1])
-    values = field.normal(torch.randn(4000, 1, 4), whole)
+    values = field.normal(torch.randn(4000, 1, 4), WHOLE)
     torch.testing.assert_close(
         values.std(0), torch.ones(1, 1, *SIZE), atol=0.06, rtol=0
     )
@@ -333,8 +326,7 @@ def test_values_are_sums_and_tiles_agree_with_the_whole():
         weights.square().sum(1), torch.ones(2, *SIZE), atol=1e-5, rtol=0
     )
     z = torch.randn(3, 2, 2 * 4)
-    whole = slice(0, SIZE[0]), slice(0, SIZE[1])
-    values = WeightedField(weights).normal(z, whole)
+    values = WeightedField(weights).normal(z, WHOLE)
     for k in range(2):
         for y, x in ((0, 0), (4, 6), (2, 3)):
             expected = sum(

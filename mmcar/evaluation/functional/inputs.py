@@ -141,9 +141,8 @@ def per_image(
     images = split_images(samples=samples, labels=labels)
     if num_samples not in (None, samples.shape[-3]):
         raise UserError(
-            f'num_samples={num_samples}, but samples have the shape '
-            f'{tuple(samples.shape)}: expected (images, samples, height, '
-            'width)'
+            f'num_samples={num_samples}: expected (images, samples, height, '
+            f'width), got {tuple(samples.shape)}'
         )
     weights = (
         image_weights('sample_weights', sample_weights, samples),

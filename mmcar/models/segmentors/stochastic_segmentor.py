@@ -360,8 +360,7 @@ class StochasticSegmentor(BaseSegmentor):
         if self.joint_samples:
             raise UserError(
                 f'model.test_cfg.max_class_area={areas}: samples with exact '
-                'margins cannot be drawn again one by one; expected None. A '
-                'floor of the sampler prevents floods.'
+                'margins cannot be drawn again; set a floor of the sampler.'
             )
         largest = torch.tensor(areas).double()
         size = self.chunk_size(inputs, len(z))
@@ -449,8 +448,7 @@ class StochasticSegmentor(BaseSegmentor):
             if not losses:
                 raise UserError(
                     f'{name} is trained, but no loss of the model is for it: '
-                    'add one, e.g. to model.loss_samples for a generator, or '
-                    'take it out of train_cfg.phases.'
+                    'add one, or take it out of train_cfg.phases.'
                 )
             # One huge pixel makes a running variance infinite. A norm that
             # trains does not use it, one in eval mode would give its bias.

@@ -21,7 +21,7 @@ from mmcar.utils.errors import UserError
 from tests.forking import Forked
 from tests.test_docs import code_blocks
 
-from ..predicted import FLIPS, evaluator, image
+from ..predicted import FLIPS, evaluator, image, scored
 
 CONFIGS = [
     {'type': 'GEDMetric', 'num_samples': 6},
@@ -49,12 +49,10 @@ def test_the_logarithm_of_zero_is_no_mistake_unless_no_class_is_left():
     sure = image(0)
     sure.seg_logits.data[0] = -math.inf
     sure.seg_logits.data[1] = 0
-    run = evaluator(CONFIGS[0], CONFIGS[2])
-    run.process([sure])
-    assert math.isfinite(run.evaluate(1)['Brier'])
+    assert math.isfinite(scored([sure], CONFIGS[0], CONFIGS[2])['Brier'])
     sure.seg_logits.data[1, 2, 3] = -math.inf
     with pytest.raises(UserError, match=r"0\.png: 'seg_logits'"):
-        run.process([sure])
+        scored([sure], CONFIGS[0], CONFIGS[2])
 
 
 def test_data_samples_are_left_as_they_were():
@@ -210,9 +208,7 @@ def test_who_labelled_nothing_is_counted_and_changes_no_score(
     nobody.gt_sem_segs.data[:] = 255
     found = []
     for images in ([plain], [more], [more, nobody]):
-        run = evaluator(metric)
-        run.process(images)
-        found.append(run.evaluate(len(images)))
+        found.append(scored(images, metric))
     assert len({x[score] for x in found}) == 1
     assert [x[nobody_left_out] for x in found] == [0, 0, 1]
     assert [x[labels_left_out] for x in found] == [0, 2, 5]
@@ -221,9 +217,7 @@ def test_who_labelled_nothing_is_counted_and_changes_no_score(
 def test_csv_holds_every_image(tmp_path):
     path = tmp_path / 'new' / 'scores.csv'
     config = {'type': 'GEDMetric', 'csv_file': str(path), 'num_samples': 3}
-    run = evaluator(config)
-    run.process([image(i) for i in range(3)])
-    got = run.evaluate(3)
+    got = scored([image(i) for i in range(3)], config)
     with open(path) as file:
         rows = list(csv.DictReader(file))
     assert [r['image'] for r in rows] == [f'images/{i}.png' for i in range(3)]
@@ -265,9 +259,7 @@ def test_one_label_only_in_gt_sem_seg():
     other.set_data(data | {'pred_samples': sample.pred_samples})
     scores = []
     for x in (sample, other):
-        run = evaluator(BOTH[0])
-        run.process([x])
-        scores.append(run.evaluate(1))
+        scores.append(scored([x], BOTH[0]))
     assert scores[0] == scores[1]
 
 
@@ -292,9 +284,11 @@ def test_two_processes_score_exactly_as_one(tmp_path):
     for rank in ranks:
         done = rank.finish()
         assert done.returncode == 0, done.stderr
-    run = evaluator(*BOTH, {'type': 'CalibrationMetric'})
-    run.process([image(i, annotators=1 + i % 3) for i in range(5)])
-    alone = run.evaluate(5)
+    alone = scored(
+        [image(i, annotators=1 + i % 3) for i in range(5)],
+        *BOTH,
+        {'type': 'CalibrationMetric'},
+    )
     for rank in range(2):
         found = torch.load(tmp_path / f'{rank}.pt')
         assert found == pytest.approx(alone, rel=1e-12)

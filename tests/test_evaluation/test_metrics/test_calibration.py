@@ -15,7 +15,7 @@ from mmcar.evaluation import (
 )
 from mmcar.evaluation.metrics.calibration import flip_states
 
-from ..predicted import FLIPS, evaluator, image
+from ..predicted import FLIPS, evaluator, image, scored
 
 TABLE = ((0, 3, 0.5), (1, 4, 0.25))
 
@@ -92,9 +92,7 @@ def test_data_without_flips_is_refused():
 
 def test_calibration_of_probabilities_and_sample_mean():
     images = [image(i, annotators=1 + i % 3) for i in range(4)]
-    run = evaluator({'type': 'CalibrationMetric', 'num_bins': 5})
-    run.process(images)
-    got = run.evaluate(4)
+    got = scored(images, {'type': 'CalibrationMetric', 'num_bins': 5})
     bins, mean_bins = CalibrationBins(5), CalibrationBins(5)
     for x in images:
         labels = x.gt_sem_segs.data
@@ -122,11 +120,9 @@ def test_calibration_of_flips_and_offsets():
     black_box = torch.zeros(2, 5, 7)
     black_box[0] = 1  # always decides for class 0
     images[0].set_data({'black_box_probs': PixelData(data=black_box)})
-    run = evaluator(
-        {'type': 'CalibrationMetric'}, classes=('a', 'b', 'a2', 'b2')
+    got = scored(
+        images, {'type': 'CalibrationMetric'}, classes=('a', 'b', 'a2', 'b2')
     )
-    run.process(images)
-    got = run.evaluate(3)
     bins, of_f, of_g = CalibrationBins(), [], []
     for i, x in enumerate(images):
         label, probs = x.gt_sem_segs.data[0], x.seg_logits.data.exp()
@@ -162,9 +158,7 @@ def test_sample_mean_from_maps_if_probabilities_are_missing(weights):
 def test_nothing_labelled_at_all():
     nobody = image(1)
     nobody.gt_sem_segs.data[:] = 255
-    run = evaluator({'type': 'CalibrationMetric'})
-    run.process([nobody])
-    got = run.evaluate(1)
+    got = scored([nobody], {'type': 'CalibrationMetric'})
     assert np.isnan([got['ECE'], got['MCE'], got['Brier'], got['NLL']]).all()
 
 

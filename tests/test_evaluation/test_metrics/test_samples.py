@@ -10,7 +10,7 @@ from mmseg.structures import SegDataSample
 from mmcar.evaluation import ged
 from mmcar.utils.errors import UserError
 
-from ..predicted import FLIPS, evaluator, image
+from ..predicted import FLIPS, evaluator, image, scored
 
 GED = {'type': 'GEDMetric', 'num_samples': (2, 6)}
 
@@ -19,9 +19,7 @@ def test_flips_in_the_metainfo_make_it_the_flip_distance():
     images = [image(i, 4, 1, flips=FLIPS) for i in range(3)]
     void = image(7, 4, 1, flips=FLIPS)
     void.gt_sem_segs.data[:] = 255  # nothing to compare: left out
-    run = evaluator(GED, classes=('a', 'b', 'a2', 'b2'))
-    run.process([*images, void])
-    got = run.evaluate(4)
+    got = scored([*images, void], GED, classes=('a', 'b', 'a2', 'b2'))
     want = [
         ged(
             x.pred_samples.data[:2],
@@ -84,9 +82,7 @@ def predicted(*pixels):
 
 
 def rates(config, *images, **kwargs):
-    run = evaluator({'type': 'FloodMetric', **config}, **kwargs)
-    run.process(images)
-    return run.evaluate(len(images))
+    return scored(images, {'type': 'FloodMetric', **config}, **kwargs)
 
 
 @pytest.mark.parametrize(
@@ -160,9 +156,7 @@ def counted_crps(sample, n, classes, weights=None):
 @pytest.mark.parametrize('k, classes', [(2, (1,)), (3, (0, 1, 2))])
 def test_crps_is_the_mean_over_images_and_classes(k, classes):
     images = [image(i, k) for i in range(3)]
-    run = evaluator(CRPS, classes=('a', 'b', 'c')[:k])
-    run.process(images)
-    scores = run.evaluate(3)
+    scores = scored(images, CRPS, classes=('a', 'b', 'c')[:k])
     for n in (2, 6):
         expected = sum(counted_crps(one, n, classes) for one in images) / 3
         assert scores[f'CRPS_{n}'] == pytest.approx(expected)

@@ -232,9 +232,8 @@ def test_calibration_net_runs_only_if_needed(losses, runs, chunk_size):
         train_cfg=dict(num_samples=3, samples_per_chunk=chunk_size),
     )
     calls = []
-    model.decode_head.calibration.register_forward_hook(
-        lambda *_: calls.append(1)
-    )
+    calibration = model.decode_head.calibration
+    calibration.register_forward_hook(lambda *_: calls.append(1))
     before = copy.deepcopy(model.decode_head.generator.state_dict())
     optims = toy_optims(model)
     log = model.train_step(toy_batch(), {'generator': optims['generator']})
@@ -254,10 +253,8 @@ def test_training_all_three_trains_the_calibration_net_as_alone():
         torch.manual_seed(1)  # of dropout
         model.train_step(toy_batch(), {name: optims[name] for name in names})
         weights.append(model.decode_head.calibration.state_dict())
-        gradients = [
-            p.grad for p in model.decode_head.calibration.parameters()
-        ]
-        assert all(g is None or not g.any() for g in gradients)
+        for p in model.decode_head.calibration.parameters():
+            assert p.grad is None or not p.grad.any()
     alone, together = weights
     for key in alone:
         assert torch.equal(alone[key], together[key]), key
@@ -295,13 +292,10 @@ def test_chunked_training_has_the_same_gradients():
                 dict(type='EnergyLoss'),
             ],
         )
-        losses = model.loss(
-            *model.data_preprocessor(toy_batch(), True).values()
-        )
-        sum(losses.values()).backward()
-        grads.append(
-            [p.grad.clone() for p in model.decode_head.generator.parameters()]
-        )
+        data = model.data_preprocessor(toy_batch(), True)
+        sum(model.loss(*data.values()).values()).backward()
+        weights = model.decode_head.generator.parameters()
+        grads.append([p.grad.clone() for p in weights])
     for whole, chunked in zip(*grads, strict=True):
         torch.testing.assert_close(whole, chunked, rtol=1e-4, atol=1e-6)
 
