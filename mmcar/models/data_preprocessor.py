@@ -15,8 +15,6 @@ from ..structures import padding_of, to_input, without_padding
 from ..utils.checks import one_of
 from ..utils.errors import UserError
 
-STOCK = 'SegDataPreProcessor'
-
 
 @MODELS.register_module()
 class StochasticDataPreProcessor(SegDataPreProcessor):
@@ -189,6 +187,6 @@ def with_stochastic_preprocessor(cfg: dict | None) -> dict | None:
 
     It takes the same arguments and does the same, for more fields.
     """
-    if cfg is None or cfg.get('type') != STOCK:
+    if cfg is None or cfg.get('type') != 'SegDataPreProcessor':
         return cfg
     return {**cfg, 'type': StochasticDataPreProcessor.__name__}

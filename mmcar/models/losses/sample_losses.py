@@ -15,8 +15,6 @@ from ...utils.precision import full_precision
 from .base import BaseLoss, SampleBatch, keep_from_zero, masked_mean
 from .pixel_losses import label_cross_entropy
 
-FLOORS = ('mix', 'clamp')
-
 
 def _kl(p: Tensor, q: Tensor) -> Tensor:
     return (p * (p.log() - q.log())).sum(1)
@@ -112,7 +110,7 @@ class CalibrationLoss(BaseLoss):
     ) -> None:
         super().__init__(loss_weight, **kwargs)
         one_of(DIVERGENCES, divergence=divergence)
-        one_of(FLOORS, floor=floor)
+        one_of(('mix', 'clamp'), floor=floor)
         self.divergence = divergence
         self.eps = eps
         self.floor = floor
@@ -140,9 +138,6 @@ class CalibrationLoss(BaseLoss):
         return self.loss_weight * loss
 
 
-MODES = ('non_saturating', 'hinge', 'least_squares')
-
-
 @MODELS.register_module()
 class AdversarialLoss(BaseLoss):
     """The game of G and D, on D's logits.
@@ -159,7 +154,7 @@ class AdversarialLoss(BaseLoss):
         self, mode: str = 'non_saturating', loss_weight: float = 10.0
     ) -> None:
         super().__init__(loss_weight)
-        one_of(MODES, mode=mode)
+        one_of(('non_saturating', 'hinge', 'least_squares'), mode=mode)
         self.mode = mode
 
     def generator(self, fake_logits: Tensor) -> Tensor:
