@@ -88,14 +88,7 @@ def add_config_arguments(parser: argparse.ArgumentParser) -> None:
         help='folder for logs, checkpoints and results (default: the '
         "config's work_dir, else work_dirs/<config name>)",
     )
-    parser.add_argument(
-        '--cfg-options',
-        nargs='+',
-        action=DictAction,
-        metavar='KEY=VALUE',
-        help='override settings of the config, e.g. train_cfg.val_interval=9 '
-        'or key="[a,b]"; quote lists and tuples, without white space',
-    )
+    _add_cfg_options(parser)
     parser.add_argument(
         '--launcher',
         choices=LAUNCHERS,
@@ -152,12 +145,17 @@ def add_prediction_arguments(parser: argparse.ArgumentParser) -> None:
         '--seed', type=int, help="of the samples (default: the config's)"
     )
     parser.add_argument('--device', help='cpu, cuda:1, ... (default: best)')
+    _add_cfg_options(parser)
+
+
+def _add_cfg_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--cfg-options',
         nargs='+',
         action=DictAction,
         metavar='KEY=VALUE',
-        help='override settings of the config',
+        help='override settings of the config, e.g. train_cfg.val_interval=9 '
+        'or key="[a,b]"; quote lists and tuples, without white space',
     )
 
 
@@ -207,12 +205,9 @@ def enable_amp(cfg: Config) -> None:
     """
     if get_device() == 'cpu':
         raise UserError('--amp needs a GPU, and none was found.')
-    wrappers = cfg.optim_wrapper
-    if 'optimizer' not in wrappers:
-        wrappers = [w for w in wrappers.values() if isinstance(w, dict)]
-    else:
-        wrappers = [wrappers]
-    for wrapper in wrappers:
+    given = cfg.optim_wrapper
+    several = [given] if 'optimizer' in given else given.values()
+    for wrapper in [one for one in several if isinstance(one, dict)]:
         if wrapper.get('type', 'OptimWrapper') not in AMP_TYPES:
             raise UserError(
                 f'--amp works with {" and ".join(AMP_TYPES)}, but the config '

@@ -74,11 +74,8 @@ class OnnxSampler(nn.Module):
         height, width = image.shape[-2:]
         image = image.flip(1) if self.swapped else image
         image = (image - self.mean) / self.std
-        head, preprocessor = (
-            self.model.decode_head,
-            self.model.data_preprocessor,
-        )
-        padded = pad_as_in_testing(image, preprocessor)
+        head = self.model.decode_head
+        padded = pad_as_in_testing(image, self.model.data_preprocessor)
         prior = prior_of(head.black_box, image)  # B sees no padding of ours
         if prior is not None:
             right = padded.shape[-1] - width
@@ -200,32 +197,25 @@ def export_onnx(
         warnings.catch_warnings(),
     ):
         warnings.simplefilter('ignore')  # of branches that a trace fixes
-        _trace(sampler, (image, noise), path)
+        try:
+            with redirect_stdout(io.StringIO()):  # torch prints failing graphs
+                torch.onnx.export(
+                    sampler,
+                    (image, noise),
+                    str(path),
+                    input_names=list(INPUTS),
+                    output_names=list(OUTPUTS),
+                    dynamic_axes=_AXES,
+                    opset_version=OPSET,
+                    dynamo=False,
+                )
+        except torch.onnx.errors.OnnxExporterError as error:
+            reason = str(error).partition('\n')[0]
+            raise UserError(
+                f'ONNX cannot express a layer of this model: {reason}. Leave '
+                'that layer out, or replace it.'
+            ) from error
     return sampler
-
-
-def _trace(
-    sampler: OnnxSampler, example: tuple[Tensor, Tensor], path: Path
-) -> None:
-    """Write the graph, or say which operator it lacks."""
-    try:
-        with redirect_stdout(io.StringIO()):  # torch prints graphs that fail
-            torch.onnx.export(
-                sampler,
-                example,
-                str(path),
-                input_names=list(INPUTS),
-                output_names=list(OUTPUTS),
-                dynamic_axes=_AXES,
-                opset_version=OPSET,
-                dynamo=False,
-            )
-    except torch.onnx.errors.OnnxExporterError as error:
-        reason = str(error).partition('\n')[0]
-        raise UserError(
-            f'this model has a layer that ONNX cannot express: {reason}. '
-            'Leave that layer out, or replace it.'
-        ) from error
 
 
 def agreement(
