@@ -210,3 +210,12 @@ def test_samples_stay_in_the_folder(tmp_path, stem):
     with pytest.raises(UserError, match='leads out'):
         writer.write('train', stem, image, image[None])
     assert not list(tmp_path.rglob('*.png'))
+
+
+def test_an_index_may_say_whose_an_image_is(tmp_path):
+    root = make_set(tmp_path)
+    (root / 'i.csv').write_text(
+        'image,annotation,patient\n./a.png,a/r0.png,p7\nb.png,b/r0.png,\n'
+    )
+    records = build(root, ann_file='i.csv').load_data_list()
+    assert [r.get('patient') for r in records] == ['p7', None]

@@ -8,6 +8,8 @@ from mmseg.registry import TRANSFORMS
 
 from ...utils.errors import UserError
 
+OPENCV_CHANNELS = 4  # all that it pads at once
+
 
 @TRANSFORMS.register_module()
 class CenterCropAll(BaseTransform):
@@ -100,6 +102,18 @@ class PadAll(Pad):
     Added pixels are unlabelled in every map. Cached predictions are filled
     like labels; the packer makes such pixels uniform.
     """
+
+    def _pad_img(self, results: dict) -> None:
+        image, parts = np.atleast_3d(results['img']), []
+        if image.shape[2] <= OPENCV_CHANNELS:
+            return super()._pad_img(results)
+        for start in range(0, image.shape[2], OPENCV_CHANNELS):
+            part = image[..., start : start + OPENCV_CHANNELS]
+            results['img'] = np.ascontiguousarray(part)
+            super()._pad_img(results)
+            parts.append(np.atleast_3d(results['img']))
+        results['img'] = np.concatenate(parts, 2)
+        results['pad_shape'] = results['img'].shape
 
     def _pad_seg(self, results: dict) -> None:
         for key in results.get('seg_fields', []):

@@ -164,3 +164,14 @@ def test_resize_original_is_evaluated_at_the_new_size():
     results = TRANSFORMS.build(resize)(results)
     assert results['ori_shape'] == (10, 15)
     assert results['gt_seg_map_0'].shape == (10, 15)
+
+
+@pytest.mark.parametrize('channels', [4, 5, 9])
+def test_padding_takes_any_number_of_channels(channels):
+    image = np.random.default_rng(0).integers(0, 999, (3, 5, channels))
+    image = image.astype(np.uint16)
+    pad = dict(type='PadAll', size=(8, 6), padding_mode='edge')
+    results = TRANSFORMS.build(pad)(dict(img=image))
+    padded = np.pad(image, ((0, 3), (0, 3), (0, 0)), 'edge')
+    np.testing.assert_array_equal(results['img'], padded)
+    assert results['pad_shape'] == padded.shape
