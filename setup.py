@@ -17,6 +17,9 @@ def requirements(name: str) -> list[str]:
     return [line for line in lines if line and not line.startswith('#')]
 
 
+PLUGIN = requirements('figures') + requirements('plugin')
+
+
 def version() -> str:
     """Return ``__version__`` without importing the package."""
     scope: dict[str, str] = {}
@@ -90,8 +93,9 @@ setup(
     python_requires='>=3.10',
     install_requires=requirements('runtime'),
     extras_require={
-        'official': requirements('official'),
-        'onedl': requirements('onedl'),
+        'figures': requirements('figures'),
+        'mmseg': PLUGIN + requirements('official'),
+        'onedl': PLUGIN + requirements('onedl'),
         'torchmetrics': requirements('torchmetrics'),
         'tests': requirements('tests'),
         'deploy': requirements('deploy'),

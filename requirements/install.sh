@@ -1,5 +1,6 @@
 #!/bin/sh
 # Make an environment with a stack and mmcar: install.sh VENV STACK
+# STACK is official, onedl or pure, which has no MMSegmentation.
 # PYTHON=... chooses the interpreter. Run from the repository.
 #
 # A folder is only ever filled if it is new, empty or an environment, and
@@ -72,7 +73,14 @@ rm -f "$ready"
 echo "Installing into $venv: pip, torch (large), the $stack stack, mmcar"
 install --upgrade pip
 install -c $constraints torch==2.13.0 setuptools wheel
-install -c $constraints -r requirements/runtime.txt \
-    -r "requirements/$stack.txt" -r requirements/tests.txt
+case $stack in
+    pure) parts='runtime figures pure' ;;
+    *) parts="runtime figures plugin $stack tests" ;;
+esac
+set --
+for part in $parts; do
+    set -- "$@" -r "requirements/$part.txt"
+done
+install -c $constraints "$@"
 install --no-deps --no-build-isolation -e .
 touch "$ready"

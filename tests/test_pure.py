@@ -46,6 +46,40 @@ def test_lines_of_the_readme_without_mmsegmentation():
     assert result.stdout.split()[-1] == 'mmseg.registry'
 
 
+PAGE = (Path(__file__).parents[1] / 'docs' / 'any_model.md').read_text()
+OURS, *LIBRARIES = re.split(
+    r'(?m)^## (?=torchvision|seg|Hugging|MONAI|ONNX)', PAGE
+)
+
+
+def run_blocks(text, scope):
+    for code in re.findall(r'```python\n(.*?)```', text, re.S):
+        exec(code, scope)
+    return scope
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('section', LIBRARIES, ids=lambda x: x.split()[0])
+def test_models_of_libraries_as_the_page_has_them(
+    section, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    library = re.search(r'(?:import|from) ([a-z_]+)', section)[1]
+    pytest.importorskip(library)
+    scope = run_blocks(section, run_blocks(OURS, {}))
+    assert capsys.readouterr().out.splitlines()[-1].endswith('4, 45, 67])')
+    images, net = scope['images'].float(), scope['net']
+    assert (
+        scope['model'](images[:, : scope['model'].channels]).isfinite().all()
+    )
+    assert not net.training
+
+
+def test_the_page_runs():
+    scope = run_blocks(OURS, {})
+    assert scope['after'].nll < scope['before'].nll + 1e-6
+
+
 def pure_modules():
     for package in (
         mmcar.sampling,

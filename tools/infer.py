@@ -1,7 +1,9 @@
 """Draw label maps for images: decision, samples, hypotheses, uncertainty.
 
 CONFIG and CHECKPOINT are those of a model of mmcar or of any model of
-MMSegmentation, which is sampled from without training.
+MMSegmentation, which is sampled from without training. In place of CONFIG
+stands 'package.module:factory' for a PyTorch model of any kind, or model.onnx;
+see docs/any_model.md.
 """
 
 import argparse
@@ -14,10 +16,12 @@ from mmcar.apis import StochasticInferencer
 from mmcar.inference.image_list import ImageInput, list_images
 from mmcar.inference.inferencer import Unreadable
 from mmcar.inference.results import InferenceResult, claim_out_dir
+from mmcar.inference.wrapped_sampler import WrappedSampler
 from mmcar.report.image_figures import NOTE
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_json
 from mmcar.utils.progress import ProgressBar
+from mmcar.wrapped_model import OUTPUTS
 
 CHECKPOINT_SUFFIXES = ('.pth', '.pt')
 
@@ -29,7 +33,9 @@ def parse_args() -> argparse.Namespace:
         usage='%(prog)s CONFIG [CHECKPOINT] IMAGE... --out-dir DIR [options]',
     )
     parser.add_argument(
-        'config', help="config file, 'mmcar::...' or 'mmseg::...'"
+        'config',
+        help="config file, 'mmcar::...' or 'mmseg::...'; or "
+        "'package.module:factory' or an ONNX file",
     )
     parser.add_argument(
         'inputs',
@@ -84,8 +90,52 @@ def parse_args() -> argparse.Namespace:
         action='store_true',
         help='only label maps and overlays, which is faster',
     )
+    add_wrap_arguments(parser)
     cli.add_console_arguments(parser)
     return parser.parse_args()
+
+
+def add_wrap_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the settings of `mmcar.wrap`."""
+    group = parser.add_argument_group('models that have no config')
+    numbers = dict(nargs='+', type=float, metavar='X')
+    group.add_argument('--mean', **numbers, help='of each channel')
+    group.add_argument('--std', **numbers, help='likewise')
+    group.add_argument('--bgr', action='store_true', default=None)
+    group.add_argument(
+        '--size', nargs=2, type=int, metavar=('H', 'W'), help='that it sees'
+    )
+    group.add_argument('--divisor', type=int, help='of padded sizes')
+    group.add_argument('--output', choices=OUTPUTS, help='what it gives')
+    group.add_argument('--key', help='where its scores are')
+    group.add_argument('--classes', nargs='+', metavar='NAME')
+
+
+def wrapped(args: argparse.Namespace) -> WrappedSampler | None:
+    """The model that is named in place of a config, if one is."""
+    keys = ('output', 'key', 'mean', 'std', 'bgr', 'size', 'divisor')
+    keys += ('classes',)
+    given = {k: v for k in keys if (v := getattr(args, k)) is not None}
+    named = (
+        ':' in args.config.replace('::', '')
+        and not Path(args.config).is_file()
+    )
+    if not named and not args.config.lower().endswith('.onnx'):
+        if given:
+            raise UserError(
+                f'{", ".join(f"--{key}" for key in given)}: of models without '
+                f'a config; {args.config} has settings of its own'
+            )
+        return None
+    for key in ('mean', 'std'):
+        if len(given.get(key, ())) == 1:
+            (given[key],) = given[key]
+    if given.get('key', '').isdecimal():
+        given['key'] = int(given['key'])
+    sys.path.insert(0, '')  # factories may lie in the current folder
+    window = dict(window=args.window, stride=args.stride)
+    args.window = args.stride = None
+    return WrappedSampler(args.config, **given, **window)
 
 
 def split_inputs(
@@ -159,7 +209,7 @@ def main() -> None:
     images = list_images(given)
     out = claim_out_dir(args.out_dir, given)
     inferencer = StochasticInferencer(
-        args.config,
+        wrapped(args) or args.config,
         checkpoint,
         device=args.device,
         window=args.window,

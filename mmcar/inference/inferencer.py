@@ -84,7 +84,7 @@ class StochasticInferencer:
                 )
             self.model = config
             self.load = config.load
-            self.sampler = sampler
+            self.sampler, self.promises = sampler, None
             if device is not None:
                 config.to(device)
             return

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import mmcar
 from tests.test_inference.models import (
     own_config,
     save_weights,
@@ -119,3 +120,19 @@ def test_the_checkpoint_is_told_from_images(given, option, expected):
 def test_unclear_checkpoints_are_refused(given, option, message):
     with pytest.raises(ValueError, match=message):
         load_script('infer.py').split_inputs(given, option)
+
+
+def test_a_model_without_a_config(tmp_path):
+    (path,) = write_images(tmp_path / 'in', [(13, 17)])
+    name, out = 'tests.test_wrapped_model:Halving', tmp_path / 'out'
+    done = run(
+        *(TOOL, name, path, '--out-dir', out, '--num-samples', 2, '--npz'),
+        *('--mean', 110, 120, 130, '--std', 60, '--divisor', 2),
+        *('--classes', 'a', 'b', 'c', '--no-figures'),
+    )
+    assert done.returncode == 0, done.stderr
+    model = mmcar.wrap(name, mean=[110.0, 120.0, 130.0], std=60, divisor=2)
+    (expected,) = model.results(path, num_samples=2)
+    with np.load(out / 'npz' / '0.npz') as arrays:
+        np.testing.assert_array_equal(arrays['samples'], expected.samples)
+    assert json.loads((out / 'summary.json').read_text())['config'] == name
