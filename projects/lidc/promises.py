@@ -170,13 +170,26 @@ def fit_and_try(
     held: list[int],
     alpha: float,
 ) -> tuple[dict[str, float], dict[str, dict]]:
-    """Levels fitted on some slices, and what held on others."""
+    """Levels fitted on some slices, and what held on others.
+
+    ``region_of_marks`` is a region for those alone who marked something, as
+    if the others had not been asked.
+    """
     levels = promises.fit_levels(
         [images[i] for i in fit], alpha, [patients[i] for i in fit]
     )
-    found = held_of(
-        levels, [images[i] for i in held], [patients[i] for i in held]
+    others = [images[i] for i in held], [patients[i] for i in held]
+    found = held_of(levels, *others)
+    marked = [i for i in fit if len(images[i]['region_if_marked'].levels)]
+    level = promises.promised_level(
+        [images[i]['region_if_marked'] for i in marked],
+        alpha,
+        [patients[i] for i in marked],
     )
+    levels['region_of_marks'] = level
+    found['region_of_marks'] = held_of({'region_if_marked': level}, *others)[
+        'region_if_marked'
+    ]
     return levels, found
 
 
@@ -209,8 +222,14 @@ def print_fixed(
     low, high = np.transpose(
         [promises.promised_area(*row[:2], levels['area']) for row in rows]
     )
-    regions = np.array(
-        [1 - images[i]['whole'].loss(levels['region']) for i in held]
+    regions, of_marks = (
+        np.array(
+            [
+                PIXELS * (1 - images[i]['whole'].loss(levels[name]))
+                for i in held
+            ]
+        )
+        for name in ('region', 'region_of_marks')
     )
     needed = np.minimum(levels.get('samples', np.inf), rows[:, 2])
     print(
@@ -222,7 +241,8 @@ def print_fixed(
     table = [
         [
             *('mean mark, pixels', 'slices', 'patients'),
-            *('region held', 'median region', 'area held', 'median width'),
+            *('region held', 'median region', 'median region of marks'),
+            *('area held', 'median width'),
         ]
     ]
     sizes = rows[:, 3]
@@ -242,7 +262,8 @@ def print_fixed(
                 str(len(chosen)),
                 str(len(np.unique(patients[chosen]))),
                 f'{kept["region"]:.1%}',
-                f'{np.median(regions[chosen]) * PIXELS:.0f}',
+                f'{np.median(regions[chosen]):.0f}',
+                f'{np.median(of_marks[chosen]):.0f}',
                 f'{kept["area"]:.1%}',
                 f'{np.median((high - low)[chosen]):.0f}',
             ]
@@ -257,8 +278,8 @@ def main() -> None:
     images, patients = unpack(arrays), arrays['patients'].tolist()
     fit, held = split_halves(arrays['keys'].tolist(), patients)
     levels, fixed = fit_and_try(images, patients, fit, held, args.alpha)
-    found = [
-        fit_and_try(images, patients, *halves, args.alpha)[1]
+    tried = [
+        fit_and_try(images, patients, *halves, args.alpha)
         for halves in divisions(patients, args.divisions, args.seed)
     ]
     print(
@@ -266,7 +287,12 @@ def main() -> None:
         f'{len(set(patients))} patients; promised {1 - args.alpha:.0%}, IoU '
         f'{args.iou}, seed {args.seed}'
     )
-    print_divisions(found, fixed)
+    print_divisions([held for _, held in tried], fixed)
+    for name in ('samples', 'best_iou'):
+        fitted = [found[name] for found, _ in tried if name in found]
+        print(
+            f'{name}: median level {np.median(fitted):.3f}' if fitted else ''
+        )
     print_fixed(levels, images, arrays, held)
 
 
