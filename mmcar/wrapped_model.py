@@ -195,7 +195,7 @@ class WrappedModel(nn.Module):
         if not isinstance(scores, Tensor):
             scores = torch.as_tensor(scores)
         scores = scores.to(self.mean.device, torch.float32)
-        shape = tuple(scores.shape)
+        shape = tuple(map(int, scores.shape))
         if scores.dim() != 4 or shape[0] != number or 0 in shape:
             raise UserError(
                 f'the model gives {shape} for {number} images: expected '

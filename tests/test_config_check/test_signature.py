@@ -5,6 +5,7 @@ from mmengine.hooks import CheckpointHook, EMAHook
 from mmengine.optim import DefaultOptimWrapperConstructor
 from mmseg.models import FCNHead
 from mmseg.registry import MODELS
+from typing_extensions import TypedDict, Unpack
 
 from mmcar.config_check.rules import class_number
 from mmcar.config_check.signature import (
@@ -22,6 +23,15 @@ class Base:
         pass
 
 
+class Options(TypedDict, total=False):
+    depth: int
+
+
+class Named(Base):
+    def __init__(self, width: float, **options: Unpack[Options]):
+        pass
+
+
 class Child(Base):
     def __init__(self, depth: Sequence[int] = (), **kwargs):
         super().__init__(**kwargs)
@@ -34,6 +44,8 @@ def test_arguments_of_bases_are_those_of_the_class():
     assert not is_open
     assert arguments_of(EMAHook).open and not arguments_of(Base).open
     assert 'in_channels' in arguments_of(FCNHead).hints
+    named = dict(width=float, depth=int), dict(depth=None), False
+    assert arguments_of(Named) == named
 
 
 @pytest.mark.parametrize('kind', [dict, lambda **more: more])
