@@ -85,8 +85,7 @@ class StochasticInferencer:
             self.model = config
             self.load = config.load
             self.sampler, self.promises = sampler, None
-            if device is not None:
-                config.to(device)
+            self.device = config.to(device or config.mean.device).mean.device
             return
         with needing('mmseg'):
             from mmengine.device import get_device
@@ -109,7 +108,9 @@ class StochasticInferencer:
 
     @property
     def classes(self) -> Sequence[str]:
-        """Names of the classes."""
+        """Names of the classes; none of a wrapped model without names."""
+        if isinstance(self.model, WrappedSampler):
+            return self.model.classes or ()
         return self.model.dataset_meta['classes']
 
     def __call__(

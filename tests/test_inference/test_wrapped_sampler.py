@@ -118,6 +118,7 @@ def test_labels_that_cannot_be(model, picture, labels, named):
 
 
 def test_what_cannot_be_given(model, picture):
+    assert mmcar.StochasticInferencer(model).classes == ()
     with pytest.raises(UserError, match='checkpoint'):
         mmcar.StochasticInferencer(model, 'weights.pth')
     with pytest.raises(UserError, match='array_000'):

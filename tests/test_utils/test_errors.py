@@ -5,7 +5,12 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from mmcar.utils.errors import MissingFileError, UserError, sentence_of
+from mmcar.utils.errors import (
+    MissingFileError,
+    UserError,
+    needing,
+    sentence_of,
+)
 
 
 class Broken(Dataset):
@@ -63,3 +68,9 @@ def test_what_the_machine_lacks(error, words):
 @pytest.mark.parametrize('error', [OSError(errno.EIO, 'x'), KeyError('x')])
 def test_a_bug_has_no_sentence(error):
     assert sentence_of(error) is None
+
+
+def test_a_missing_package_names_what_brings_it():
+    missing = pytest.raises(UserError, match=r'no_such.*mmcar\[figures\]')
+    with missing, needing('figures'):
+        import no_such  # noqa: F401
