@@ -41,7 +41,7 @@ def third_party_imports(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and not node.level:
             names.add(node.module)
     names = {name.partition('.')[0] for name in names}
-    siblings = {file.stem for file in path.parent.glob('*.py')}
+    siblings = {file.stem for file in path.parent.iterdir()}
     return names - sys.stdlib_module_names - STACK - OWN - siblings
 
 
