@@ -151,7 +151,8 @@ def apply_arguments(cfg: Config, args: argparse.Namespace) -> None:
     if args.show_dir:
         hooks.append(dict(type='DrawSamplesHook', out_dir=args.show_dir))
     if args.show:
-        hooks.append(dict(type='ShowSamplesHook', wait_time=args.wait_time))
+        window = dict(show=True, wait_time=args.wait_time, num_images=None)
+        hooks.append(dict(type='ShowSamplesHook', **window))
     if args.figures:
         hooks.append(dict(type='FiguresHook', out_dir=args.figures))
     cfg.custom_hooks = hooks

@@ -1,17 +1,18 @@
-"""Hooks of ``tools/test.py``: predictions as files and as figures."""
+"""Hooks that write, draw, show or send what a model predicts."""
 
 import os
 import sys
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import count
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from mmengine.dist import all_reduce, is_main_process
 from mmengine.hooks import Hook
-from mmengine.runner import Runner
+from mmengine.runner import BaseLoop, Runner
 from mmengine.visualization import Visualizer
 from mmseg.registry import HOOKS
 from mmseg.structures import SegDataSample
@@ -107,8 +108,14 @@ class PredictionHook(Hook):
         outputs: Sequence[SegDataSample] | None = None,
     ) -> None:
         """See the images of a batch."""
-        self.metainfo = runner.test_loop.dataloader.dataset.metainfo
-        for inputs, sample in zip(data_batch['inputs'], outputs, strict=True):
+        self.see_batch(runner.test_loop, data_batch, outputs)
+
+    def see_batch(
+        self, loop: BaseLoop, batch: dict, outputs: Sequence[SegDataSample]
+    ) -> None:
+        """See the images of a batch of some loop."""
+        self.metainfo = loop.dataloader.dataset.metainfo
+        for inputs, sample in zip(batch['inputs'], outputs, strict=True):
             self.see(inputs, sample)
 
     @abstractmethod
@@ -187,24 +194,68 @@ class DrawSamplesHook(FilesHook):
 
 @HOOKS.register_module()
 class ShowSamplesHook(PredictionHook):
-    """Shows a figure of every test image in a window.
+    """Shows figures of images, in validation and in test.
+
+    They go to the visualiser's backends (``vis_backends``), which are files,
+    TensorBoard, W&B and others, or into a window.
 
     Args:
-        wait_time: Seconds of each; 0 waits for the space key.
+        interval: Images from one that is shown to the next.
+        num_images: Shown at most, by the first process; None for all.
+        num_samples: Samples of each shown at most.
+        show: Open a window instead.
+        wait_time: Seconds of each there; 0 waits for the space key.
     """
 
-    def __init__(self, wait_time: float = 2.0) -> None:
-        need_screen('write figures to files: --show-dir.')
-        self.wait_time = wait_time
+    def __init__(
+        self,
+        interval: int = 1,
+        num_images: int | None = 4,
+        num_samples: int = 8,
+        show: bool = False,
+        wait_time: float = 2.0,
+    ) -> None:
+        at_least(1, interval=interval, num_samples=num_samples)
+        if num_images is not None:
+            at_least(1, num_images=num_images)
+        if show:
+            need_screen('write figures to files: --show-dir.')
+        self.interval, self.num_images = interval, num_images
+        self.num_samples = num_samples
+        self.show, self.wait_time = show, wait_time
+
+    def _before_epoch(self, runner: Runner, mode: str = 'train') -> None:
+        """Count a loop's images anew; MMEngine calls this for each."""
+        self.places, self.mode = count(), mode
+        self.send = partial(runner.visualizer.add_image, step=runner.iter)
+
+    def after_val_iter(
+        self,
+        runner: Runner,
+        batch_idx: int,
+        data_batch: dict | None = None,
+        outputs: Sequence[SegDataSample] | None = None,
+    ) -> None:
+        """See the images of a batch."""
+        self.see_batch(runner.val_loop, data_batch, outputs)
 
     def see(self, inputs: object, sample: SegDataSample) -> None:
         """Show an image."""
+        shown, between = divmod(next(self.places), self.interval)
+        enough = self.num_images is not None and shown >= self.num_images
+        if between or enough or not is_main_process():
+            return
         row = prediction_row(inputs, sample)
         palette = dataset_palette(self.metainfo, len(row.probs))
-        canvas = FigureCanvasAgg(draw_sample_grid([row], palette=palette))
+        figure = draw_sample_grid([row], self.num_samples, palette)
+        canvas = FigureCanvasAgg(figure)
         canvas.draw()
         picture = np.asarray(canvas.buffer_rgba())[..., :3]
-        show_picture(picture, str(output_name(sample)), self.wait_time)
+        name = output_name(sample)
+        if self.show:
+            show_picture(picture, str(name), self.wait_time)
+        else:  # the backend of files makes no folders for names with slashes
+            self.send('_'.join((self.mode, *name.parts)), picture)
 
 
 @HOOKS.register_module()

@@ -1,3 +1,4 @@
+import io
 import json
 from types import SimpleNamespace
 
@@ -7,7 +8,8 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 from mmengine.structures import PixelData
-from mmseg.registry import HOOKS
+from mmengine.visualization import BaseVisBackend
+from mmseg.registry import HOOKS, VISBACKENDS
 from mmseg.structures import SegDataSample
 from PIL import Image
 
@@ -15,6 +17,7 @@ from mmcar.datasets.image_files import input_image
 from mmcar.report import hooks
 from mmcar.report.hooks import output_name
 from mmcar.utils.errors import UserError
+from tests.test_engine.runs import only, phased, train
 
 
 def predicted(stochastic=True, key=None):
@@ -36,7 +39,9 @@ def run_hook(hook, sample, **metainfo):
     dataset = SimpleNamespace(metainfo=dict(classes=('a', 'b'), **metainfo))
     loop = SimpleNamespace(dataloader=SimpleNamespace(dataset=dataset))
     image = torch.randint(256, (3, 3, 4), dtype=torch.uint8)
-    runner = SimpleNamespace(test_loop=loop)
+    visualizer = SimpleNamespace(add_image=print)
+    runner = SimpleNamespace(test_loop=loop, visualizer=visualizer, iter=0)
+    hook.before_test_epoch(runner)
     hook.after_test_iter(runner, 0, dict(inputs=[image]), [sample])
     hook.after_test(runner)
 
@@ -179,7 +184,8 @@ def test_figures_are_shown_where_there_is_a_screen(monkeypatch):
     shown = []
     monkeypatch.setattr(hooks, 'show_picture', lambda *a: shown.append(a))
     monkeypatch.setenv('DISPLAY', ':0')
-    hook = HOOKS.build(dict(type='ShowSamplesHook', wait_time=0.5))
+    window = dict(type='ShowSamplesHook', show=True, wait_time=0.5)
+    hook = HOOKS.build(window)
     run_hook(hook, predicted())
     ((picture, name, seconds),) = shown
     assert picture.shape[2] == 3 and picture.std() > 0
@@ -187,7 +193,94 @@ def test_figures_are_shown_where_there_is_a_screen(monkeypatch):
     for screen in ('DISPLAY', 'WAYLAND_DISPLAY'):
         monkeypatch.delenv(screen, raising=False)
     with pytest.raises(UserError, match='no display'):
-        HOOKS.build(dict(type='ShowSamplesHook'))
+        HOOKS.build(window)
+
+
+@VISBACKENDS.register_module()
+class ImagesInMemory(BaseVisBackend):
+    """Keeps images as a service such as W&B would get them."""
+
+    sent = []
+    experiment = None
+
+    def add_image(self, name, image, step=0, **_):
+        self.sent.append((name, step, image))
+
+    def ignore(self, *args, **kwargs):
+        pass
+
+    _init_env = add_config = add_scalar = add_scalars = ignore
+
+
+@pytest.fixture
+def validated(tmp_path, monkeypatch):
+    """Train two iterations with a validation after each, and test."""
+    monkeypatch.setattr(ImagesInMemory, 'sent', [])
+    loader = dict(
+        batch_size=2,
+        num_workers=0,
+        sampler=dict(type='DefaultSampler', shuffle=False),
+        dataset=dict(type='RandomMaps', size=7),
+    )
+    score = dict(type='GEDMetric', num_samples=3)
+
+    def run(hook, *backends):
+        visualizer = dict(
+            type='SegLocalVisualizer',
+            name=str(tmp_path),
+            vis_backends=[dict(type=name) for name in backends],
+        )
+        phase = dict(iters=2, train=['calibration'])
+        runner = train(
+            tmp_path,
+            train_cfg=phased(phase, val_interval=1),
+            **dict.fromkeys(('val_dataloader', 'test_dataloader'), loader),
+            **dict.fromkeys(('val_evaluator', 'test_evaluator'), score),
+            val_cfg=dict(type='ValLoop'),
+            test_cfg=dict(type='TestLoop'),
+            optim_wrapper=only('calibration'),
+            param_scheduler=None,
+            custom_hooks=[dict(type='ShowSamplesHook', **hook)],
+            visualizer=visualizer,
+        )
+        runner.test()
+        return tmp_path / runner.timestamp / 'vis_data'
+
+    return run
+
+
+def test_samples_reach_the_backends(validated):
+    hook = dict(interval=3, num_images=2, num_samples=2)
+    folder = validated(hook, 'ImagesInMemory', 'LocalVisBackend')
+    names = [(name, step) for name, step, _ in ImagesInMemory.sent]
+    shown = ('toy_0', 'toy_3')  # of the images 0 to 6
+    assert names == [
+        (f'{mode}_{name}', step)
+        for mode, step in (('val', 1), ('val', 2), ('test', 2))
+        for name in shown
+    ]
+    first = ImagesInMemory.sent[0][2]
+    # Image, label, mean, entropy and two samples.
+    assert first.dtype == np.uint8 and first.shape[1:] == (6 * 125, 3)
+    stored = Image.open(folder / 'vis_image' / 'val_toy_0_1.png')
+    np.testing.assert_array_equal(np.asarray(stored), first)
+
+
+def test_samples_reach_tensorboard(validated):
+    pytest.importorskip('tensorboard')
+    from tensorboard.backend.event_processing import event_accumulator
+
+    backends = ('ImagesInMemory', 'TensorboardVisBackend')
+    events = event_accumulator.EventAccumulator(
+        str(validated(dict(num_images=1), *backends))
+    ).Reload()
+    assert events.Tags()['images'] == ['val_toy_0', 'test_toy_0']
+    stored = events.Images('val_toy_0')
+    assert [image.step for image in stored] == [1, 2]
+    picture = Image.open(io.BytesIO(stored[0].encoded_image_string))
+    np.testing.assert_array_equal(
+        np.asarray(picture), ImagesInMemory.sent[0][2]
+    )
 
 
 def labelled(seed):
