@@ -102,7 +102,8 @@ class WrappedModel(nn.Module):
         at_least(1, divisor=divisor)
         self.model = load(model)
         self.output, self.key, self.bgr = output, key, bgr
-        self.size, self.divisor = size, divisor
+        self.size = (size, size) if isinstance(size, int) else size
+        self.divisor = divisor
         self.window = windows(window, stride)
         self.classes = classes
         self.channels = len(mean) if isinstance(mean, Sequence) else 3
@@ -125,6 +126,7 @@ class WrappedModel(nn.Module):
             images: (B, C, H, W), as pixels are stored; as NumPy array
                 (B, H, W, C).
         """
+        refuse_training(self.model)
         pixels = as_pixels(images).to(self.mean.device)
         pixels = pixels.flip(1) if self.bgr else pixels
         if self.mean.numel() not in (1, pixels.shape[1]):
@@ -180,6 +182,7 @@ class WrappedModel(nn.Module):
                 f'classes: {len(self.classes)} names, but the model gives '
                 f'{probs.shape[1]} classes'
             )
+        check_sides(probs, seen)
         if probs.shape[2:] != seen.shape[2:]:  # as of networks with a stride
             probs = F.interpolate(probs, seen.shape[2:], mode='bilinear')
         probs = probs[..., : inner[0], : inner[1]]
@@ -229,12 +232,11 @@ class WrappedModel(nn.Module):
             return found
         keys = KEYS if self.key is None else (self.key,)
         for key in keys:
-            if isinstance(key, str) and hasattr(found, key):
-                return getattr(found, key)
             try:
                 return found[key]
             except (KeyError, IndexError, TypeError):
-                continue
+                if isinstance(key, str) and hasattr(found, key):
+                    return getattr(found, key)
         names = list(found) if isinstance(found, dict) else type(found)
         raise UserError(
             f'the model gives {names}: say where the scores are by key='
@@ -270,18 +272,40 @@ def load(model: Model | str | Path) -> Model:
         if name.lower().endswith('.onnx'):
             return OnnxModel(name)
         model = call_factory(name)
-    if isinstance(model, nn.Module) and model.training:
-        raise UserError(
-            f'{type(model).__name__} is in training mode, which changes what '
-            'batch norm and dropout do: load its weights, then call '
-            'model.eval()'
-        )
+    refuse_training(model)
     if not callable(model):
         raise UserError(
             'model: expected a module, a callable, an .onnx file or '
             f"'package.module:factory', got {type(model).__name__}"
         )
     return model
+
+
+def refuse_training(model: Model) -> None:
+    """Raise a UserError if a module or a part of it is in training mode."""
+    parts = model.named_modules() if isinstance(model, nn.Module) else ()
+    for name, part in parts:
+        if part.training:
+            raise UserError(
+                f'{name or type(model).__name__} is in training mode, which '
+                'changes what batch norm and dropout do: load the weights, '
+                'then call model.eval()'
+            )
+
+
+def check_sides(probs: Tensor, seen: Tensor) -> None:
+    """Raise a UserError if maps (B, K, h, w) cannot be of these images.
+
+    Networks with a stride round, but by a pixel only. Another ratio of the
+    sides is another order of axes.
+    """
+    (rows, columns), (height, width) = probs.shape[2:], seen.shape[2:]
+    if abs(rows * width - columns * height) > height + width:
+        raise UserError(
+            f'the model gives {tuple(probs.shape)} for images of '
+            f'{height}x{width}: expected (images, classes, height, width); '
+            'if it resizes images itself, set size'
+        )
 
 
 def call_factory(name: str) -> Any:

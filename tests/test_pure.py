@@ -65,7 +65,10 @@ def test_models_of_libraries_as_the_page_has_them(
 ):
     monkeypatch.chdir(tmp_path)
     library = re.search(r'(?:import|from) ([a-z_]+)', section)[1]
-    pytest.importorskip(library)
+    try:
+        importlib.import_module(library)
+    except Exception as error:  # torchvision of another torch has its own
+        pytest.skip(f'{library} cannot be loaded: {error}')
     scope = run_blocks(section, run_blocks(OURS, {}))
     assert capsys.readouterr().out.splitlines()[-1].endswith('4, 45, 67])')
     images, net = scope['images'].float(), scope['net']

@@ -72,6 +72,7 @@ def test_odd_sizes_are_padded_by_the_edge_and_cut(net, images):
         (lambda x: dict(aux=None, out=x), None),
         (lambda x: SimpleNamespace(logits=x), None),
         (lambda x: dict(scores=x), 'scores'),
+        (lambda x: dict(values=x), 'values'),  # a method's name, too
         (lambda x: (None, x), 1),
         (lambda x: x.numpy(), None),
     ],
@@ -121,7 +122,7 @@ def test_a_size_of_its_own(net, images):
         net(seen).softmax(1), scale_factor=2, mode='bilinear'
     )
     expected = F.interpolate(probs, (13, 17), **how)
-    assert torch.allclose(model(images), expected, atol=1e-5)
+    assert torch.allclose(model(images), expected, rtol=0, atol=1e-6)
 
 
 def test_samples_have_the_probabilities_as_frequencies(net, images):
@@ -153,7 +154,16 @@ def test_onnx_files(net, images, tmp_path):
     )
     found = WrappedModel(path, mean=MEAN, std=STD, divisor=2)(images)
     expected = WrappedModel(net, mean=MEAN, std=STD, divisor=2)(images)
-    assert torch.allclose(found, expected, atol=1e-5)
+    assert torch.allclose(found, expected, rtol=0, atol=1e-6)
+
+
+def test_training_mode_is_seen_later_and_in_parts(images):
+    net = nn.Sequential(nn.Conv2d(3, 2, 1), nn.Dropout(0.5)).eval()
+    model = WrappedModel(net)
+    net[1].train()
+    for call in (lambda: model(images), lambda: WrappedModel(net)):
+        with pytest.raises(UserError, match='eval'):
+            call()
 
 
 def test_a_factory_by_name(net, images):
@@ -185,6 +195,8 @@ def test_what_is_no_model_is_refused(build, named):
         (lambda x: x[:, 0], {}, 'expected'),
         (lambda x: x[:1], {}, 'expected'),
         (lambda x: x[..., None], {}, 'volumes'),
+        (lambda x: x.movedim(1, -1), {}, '13x17'),
+        (lambda x: x.transpose(2, 3), {}, '13x17'),
         (lambda x: x / 0, {}, 'NaN'),
         (lambda x: x[:, :1], {}, 'sigmoid'),
         (lambda x: x, dict(output='sigmoid'), 'sigmoid'),

@@ -131,7 +131,8 @@ class StochasticInferencer:
 
         Args:
             inputs: A file, a folder, a glob pattern, an array (H, W) or
-                (H, W, C) with channels in the order BGR, or several of them.
+                (H, W, C) with channels in the order BGR, for a wrapped model
+                in the order that it takes, or several of them.
             num_samples: Samples per image; the config's by default.
             seed: Of the samples; the config's by default.
             batch_size: Images of one size that are predicted together.

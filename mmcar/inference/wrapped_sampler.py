@@ -92,6 +92,10 @@ class WrappedSampler(WrappedModel):
             probs, maps = self(batch), as_tensor('labels', given)
             maps = maps[:, None] if maps.dim() == 3 else maps
             size = (len(probs), *probs.shape[2:])
+            if maps.is_floating_point():
+                raise UserError(
+                    f'labels: expected integer label maps, got {maps.dtype}'
+                )
             if maps.dim() != 4 or (len(maps), *maps.shape[2:]) != size:
                 raise UserError(
                     f'labels of shape {tuple(maps.shape)} for images that '
@@ -173,7 +177,11 @@ class WrappedSampler(WrappedModel):
         settings.setdefault('keys', [*map(content_key, images)])
         probs = self(images)
         drawn = sample_labels(
-            probs, num_samples or 16, seed or 0, kind='probs', **settings
+            probs,
+            16 if num_samples is None else num_samples,
+            seed or 0,
+            kind='probs',
+            **settings,
         )
         number = probs.shape[1]
         meta = dict(classes=self.classes or [*map(str, range(number))])

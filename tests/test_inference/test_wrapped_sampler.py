@@ -110,6 +110,7 @@ def test_probabilities_and_samples_carry_the_scaling(method, picture):
         (torch.zeros(1, 18, 13, dtype=torch.long), r'\(1, 1, 18, 13\)'),
         (torch.full((1, 13, 18), 3), 'label 3'),
         (torch.full((1, 13, 18), 255), 'no labelled'),
+        (torch.rand(1, 13, 18), 'float32'),
     ],
 )
 def test_labels_that_cannot_be(model, picture, labels, named):
@@ -121,6 +122,8 @@ def test_what_cannot_be_given(model, picture):
     assert mmcar.StochasticInferencer(model).classes == ()
     with pytest.raises(UserError, match='checkpoint'):
         mmcar.StochasticInferencer(model, 'weights.pth')
+    with pytest.raises(UserError, match='num_samples'):
+        model.results(picture, 0)
     with pytest.raises(UserError, match='array_000'):
         model.results(np.zeros((2, 3, 4, 5)))
     with pytest.raises(UserError, match='classes'):

@@ -46,6 +46,11 @@ def _observe(
     check_probs(probs)
     check_maps('labels', labels, len(probs), ignore_index)
     check_same_size(probs=probs, labels=labels)
+    if ((probs.sum(0) - 1).abs() > 0.01).any():
+        raise UserError(
+            'probs: expected probabilities that add up to 1 over classes, '
+            'dimension 1 of (images, classes, height, width)'
+        )
     labels = labels.to(probs.device)
     valid = ~has_id(labels, ignore_index)
     if weights is None:

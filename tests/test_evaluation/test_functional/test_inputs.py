@@ -104,6 +104,7 @@ def test_bad_maps_and_options(score, change, message):
         (torch.full((2, 3, 3), torch.nan), torch.zeros(1, 3, 3), 'NaN'),
         (torch.zeros(2, 3, 3).int(), torch.zeros(1, 3, 3), 'probs: .*int32'),
         (torch.rand(2, 3, 3), torch.zeros(1, 3, 4), 'one size'),
+        (torch.full((2, 3, 3), 0.8), torch.zeros(1, 3, 3), 'add up'),
         (torch.rand(2, 3, 3), torch.full((1, 3, 3), 2), r'labels: .*\[2\]'),
     ],
 )
