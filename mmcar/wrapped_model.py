@@ -112,6 +112,9 @@ class WrappedModel(nn.Module):
             self.register_buffer(name, row, persistent=False)
         if not (self.std > 0).all():
             raise UserError(f'std={std}: expected numbers above 0')
+        for weight in self.parameters():  # images go where the model is
+            self.to(weight.device)
+            break
         self.eval()
 
     def train(self, mode: bool = True) -> 'WrappedModel':

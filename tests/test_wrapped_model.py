@@ -157,6 +157,10 @@ def test_onnx_files(net, images, tmp_path):
     assert torch.allclose(found, expected, rtol=0, atol=1e-6)
 
 
+def test_images_go_where_the_model_is(net):
+    assert WrappedModel(net.to('meta')).std.device.type == 'meta'
+
+
 def test_training_mode_is_seen_later_and_in_parts(images):
     net = nn.Sequential(nn.Conv2d(3, 2, 1), nn.Dropout(0.5)).eval()
     model = WrappedModel(net)
