@@ -113,7 +113,8 @@ class WrappedModel(nn.Module):
         if not (self.std > 0).all():
             raise UserError(f'std={std}: expected numbers above 0')
         for weight in self.parameters():  # images go where the model is
-            self.to(weight.device)
+            self.mean = self.mean.to(weight.device)
+            self.std = self.std.to(weight.device)
             break
         self.eval()
 
