@@ -17,7 +17,11 @@ from mmseg.structures import SegDataSample
 from torch import Tensor, nn
 
 from ...sampling import NormalNoise, content_key
-from ...sampling.kernels import class_argmax, lay_out_weights
+from ...sampling.kernels import (
+    class_argmax,
+    gains_by_tiles,
+    lay_out_weights,
+)
 from ...structures import KeyOwners, floods, noise_key, without_padding
 from ...utils.checks import at_least, one_of
 from ...utils.errors import UserError
@@ -310,7 +314,7 @@ class StochasticSegmentor(BaseSegmentor):
                 logits = own.restore(logits.exp()).log()
             else:
                 logits = own.restore(logits)
-            logits = logits.clamp_min(math.log(SMALLEST))
+            logits = bounded_logs(logits)
             sample.set_data(
                 dict(
                     pred_sem_seg=PixelData(data=class_argmax(logits).long()),
@@ -501,3 +505,16 @@ class StochasticSegmentor(BaseSegmentor):
         number, seed = self.test_cfg['num_samples'], (self.test_cfg['seed'],)
         z = self.draw_noise(inputs, data_samples, number, seed)
         return self.log_probs(state), self.sample(state, z)
+
+
+def bounded_logs(log_probs: Tensor) -> Tensor:
+    """Log-probabilities, none below that of `SMALLEST`.
+
+    They are not copied where that can be told without a wait for the device,
+    and never written to: they may belong to the model.
+    """
+    least = math.log(SMALLEST)
+    whole = log_probs.untyped_storage().nbytes() == log_probs.nbytes
+    if whole and gains_by_tiles(log_probs.device) and log_probs.min() >= least:
+        return log_probs
+    return log_probs.clamp_min(least)

@@ -176,6 +176,7 @@ def test_the_recipe_is_the_shipped_one():
     for key in ('noise', 'loss_adv'):
         assert refined.model[key] == shipped.model[key]
     calibration, energy = refined.model['loss_samples']
+    assert energy.pop('classes') == (1,)  # as by default of two classes
     assert [calibration, energy] == [
         dict(x) for x in shipped.model.loss_samples
     ]

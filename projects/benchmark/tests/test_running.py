@@ -34,7 +34,8 @@ def kits(tmp_path, monkeypatch):
         for i in range(number):
             labels = np.zeros((3, 32, 32), np.uint8)
             labels[:, 8:24, 8:24] = 1
-            labels[rng.integers(3), 10:14, 10:16] = 2
+            labels[rng.integers(2, size=3) > 0, 10:14, 10:16] = 2
+            labels[rng.integers(2, size=3) > 0, 16:20, 10:16] = 2
             image = simulate_kidney(labels, rng)
             writer.write(split, f'case{i:02d}_1', image, labels)
     for name in ('configs', 'projects'):

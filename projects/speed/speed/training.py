@@ -99,9 +99,7 @@ def generator_step(
 def keep_denormals(step: Callable[[], None]) -> Callable[[], None]:
     """The same step with a plain softmax of the samples' logits."""
 
-    def softmax(
-        logits: Tensor, dim: int, temperature: float, overwrite: bool
-    ) -> Tensor:
+    def softmax(logits: Tensor, dim: int, temperature: float) -> Tensor:
         return (logits / temperature).softmax(dim)
 
     def call() -> None:
