@@ -38,7 +38,7 @@ sys.path.append(str(ROOT))  # for a hook of another project
 
 CONFIG = (
     ROOT
-    / 'projects/lidc/configs/gumbel_unet16_1xb16-8k_lidc-slices-center64.py'
+    / 'projects/lidc/configs/gumbel_unet16_1xb16-6k_lidc-slices-center64.py'
 )
 SIZES = (0, 50, 150, 500)  # pixels from which on a mark is of the next size
 BATCH = 8

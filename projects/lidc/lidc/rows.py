@@ -7,7 +7,7 @@ from projects.cpu_experiments.cpu_experiments.running import Experiments
 from projects.cpu_experiments.cpu_experiments.suite import Row
 
 CONFIGS = Path('projects/lidc/configs')
-F = 'gumbel_unet16_1xb16-8k_lidc-slices-center64'
+F = 'gumbel_unet16_1xb16-6k_lidc-slices-center64'
 CHOOSE = 'f_unet16_1xb16-6k_center64_choose'
 TUNED = 'tuned_unet16_1xb16-1k_lidc-slices-center64'
 ROWS = {

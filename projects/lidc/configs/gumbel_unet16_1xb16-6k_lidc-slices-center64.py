@@ -2,5 +2,5 @@
 # training of their own.
 _base_ = './_base_/f_center64.py'
 train_cfg = dict(
-    phases=[dict(iters=8000, train=['calibration'])], val_interval=4000
+    phases=[dict(iters=6000, train=['calibration'])], val_interval=6000
 )
