@@ -1,4 +1,4 @@
-"""Every switch of docs/paper.md is where that page says it is."""
+"""Every switch of docs/understand/paper.md is where that page says it is."""
 
 import pytest
 from mmengine.config import Config

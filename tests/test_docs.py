@@ -12,7 +12,7 @@ from tests.toys import toy_batch, toy_model, toy_optims
 
 PAGES = [
     ROOT / 'README.md',
-    *sorted(ROOT.glob('docs/*.md')),
+    *sorted(ROOT.glob('docs/**/*.md')),
     *sorted(ROOT.glob('projects/*/README.md')),
     ROOT / 'configs' / 'car' / 'README.md',
 ]
@@ -27,7 +27,7 @@ def code_blocks(path: str) -> list[str]:
 def own_parts():
     """Blocks of the page that register something; what they registered."""
     before = dict(MODELS.module_dict)
-    blocks = code_blocks('docs/extend.md')
+    blocks = code_blocks('docs/do/extend.md')
     for block in blocks:
         if 'register_module' in block:
             exec(block, {'__name__': 'my_project'})

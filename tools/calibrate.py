@@ -56,7 +56,7 @@ def parse_args() -> argparse.Namespace:
         choices=KINDS,
         metavar='KIND',
         help=f'what to promise of new images, of {", ".join(KINDS)}; see '
-        'docs/promises.md',
+        'docs/do/promises.md',
     )
     parser.add_argument(
         '--alpha',

@@ -3,7 +3,7 @@
 CONFIG and CHECKPOINT are those of a model of mmcar or of any model of
 MMSegmentation, which is sampled from without training. In place of CONFIG
 stands 'package.module:factory' for a PyTorch model of any kind, or model.onnx;
-see docs/any_model.md.
+see docs/do/any_model.md.
 """
 
 import argparse
@@ -74,7 +74,7 @@ def parse_args() -> argparse.Namespace:
         type=float,
         metavar='D',
         help='distance 1 - IoU from which hypotheses differ (default: by the '
-        'rule in docs/inference.md)',
+        'rule in docs/do/inference.md)',
     )
     parser.add_argument(
         '--promises',

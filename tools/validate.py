@@ -1,6 +1,6 @@
 """Try a config out without training: what would happen, or what is wrong.
 
-Errors and warnings come with the name of their rule, see docs/rules.md.
+Errors and warnings come with the name of their rule, see docs/lookup/rules.md.
 """
 
 import argparse

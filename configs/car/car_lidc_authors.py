@@ -1,4 +1,5 @@
-# CAR on LIDC as in the authors' published code; docs/paper.md compares.
+# CAR on LIDC as in the authors' published code;
+# docs/understand/paper.md compares.
 _base_ = [
     '../_base_/models/car_authors.py',
     '../_base_/datasets/lidc.py',

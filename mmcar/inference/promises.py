@@ -1,6 +1,6 @@
 """Promises of a model about new images, fitted, kept and given.
 
-What is promised, and when it holds, is in docs/promises.md.
+What is promised, and when it holds, is in docs/do/promises.md.
 """
 
 import hashlib

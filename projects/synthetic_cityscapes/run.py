@@ -1,7 +1,7 @@
 """Run the Cityscapes experiment at real size, on drawn streets.
 
 Draws a data set in Cityscapes' layout, trains a stock MMSeg model on it with
-MMSeg's own tools, then runs the commands of docs/cityscapes24.md with it:
+MMSeg's own tools, then runs the commands of docs/do/cityscapes24.md with it:
 prepare, check, predict with the black box, train (killed once, and resumed),
 test, draw. Prints and records what each step takes, in FOLDER/record.json.
 What is finished is not run again; what was interrupted goes on. About an hour

@@ -103,14 +103,14 @@ def method(folder: Path, name: str) -> dict:
 def own_data(
     folder: Path, classes: str = '', number: int = 2, **data: Any
 ) -> dict:
-    """The config of docs/own_data.md, of other classes perhaps."""
+    """The config of docs/do/own_data.md, of other classes perhaps."""
     paint(folder / 'data', **data)
     template = (CONFIGS / '_base_/datasets/my_data.py').read_text()
     template = template.replace('(256, 256)', '(64, 64)')
     if classes:
         template = template.replace("('background', 'object')", classes)
     (folder / 'data.py').write_text(template)
-    page = (ROOT / 'docs/own_data.md').read_text()
+    page = (ROOT / 'docs/do/own_data.md').read_text()
     text = re.search(r'```python\n(_base_.*?)```', page, re.DOTALL)[1]
     text = text.replace('../configs', str(CONFIGS))
     cfg = read(folder, text.replace('num_classes=2', f'num_classes={number}'))

@@ -276,7 +276,7 @@ def test_the_guide(tmp_path, monkeypatch, capsys):
     cfg.dump('my_config.py')
     save_weights(cfg, 'my_weights.pth')
     Path(write_images(tmp_path, [(16, 16)])[0]).rename('image.png')
-    guide = (ROOT / 'docs' / 'inference.md').read_text()
+    guide = (ROOT / 'docs/do/inference.md').read_text()
     (code,) = re.findall(r'```python\n(.*?)```', guide, flags=re.DOTALL)
     scope = {}
     exec(code, scope)

@@ -139,8 +139,8 @@ def test_damaged_and_stale_predictions_are_made_anew(
     assert check([str(config)]) == 0
 
 
-# As stated in docs/cityscapes24.md: half a step of each of the other classes;
-# a fifth class that is as probable as the first four.
+# As stated in docs/do/cityscapes24.md: half a step of each of
+# the other classes; a fifth class that is as probable as the first four.
 STEPS = 18 / 510
 LOSS = {'probs': STEPS, 'top4': STEPS + (1 - 1 / 15) / 5}
 

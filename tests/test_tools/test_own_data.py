@@ -23,7 +23,7 @@ ITERS = {'2000': '3', '500': '2', '2500': '5'}
 
 def read_guide(part=0):
     """Python and commands up to the model of one's own, or from there on."""
-    text = (ROOT / 'docs/own_data.md').read_text().split('## 6.')[part]
+    text = (ROOT / 'docs/do/own_data.md').read_text().split('## 6.')[part]
     blocks = re.findall(r'```(\w+)\n(.*?)```', text, flags=re.DOTALL)
     python = [code for kind, code in blocks if kind == 'python']
     shell = ''.join(code for kind, code in blocks if kind == 'bash')

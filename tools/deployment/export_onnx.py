@@ -1,7 +1,7 @@
 """Export a model that samples to ONNX, and check it with ONNX Runtime.
 
 The graph takes pixels and noise, and gives label maps and log-probabilities;
-see docs/deployment.md.
+see docs/do/deployment.md.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 # A template for data of your own: copy it, change the first lines. See
-# docs/own_data.md.
+# docs/do/own_data.md.
 data_root = 'data/my_data'
 classes = ('background', 'object')
 label_map = (

@@ -24,7 +24,7 @@ default_hooks = dict(
 """
 CARD_TEXT = """\
 # The card with another black box, by the three lines of
-# docs/cityscapes24.md, and other numbers of iterations.
+# docs/do/cityscapes24.md, and other numbers of iterations.
 _base_ = '{card}'
 black_box = dict(config='fast_scnn.py', checkpoint='{weights}')
 model = dict(decode_head=dict(black_box=black_box))

@@ -1,4 +1,4 @@
-"""The steps of the run: the commands of docs/cityscapes24.md.
+"""The steps of the run: the commands of docs/do/cityscapes24.md.
 
 All run in one folder, in which ``data/cityscapes`` and ``work_dirs`` are
 where the configs expect them.

@@ -76,7 +76,7 @@ def test_nothing_but_b_and_iterations_differs_from_the_card(tmp_path):
 def test_the_commands_are_those_of_the_docs():
     steps = {step.name: step for step in all_steps(ITERATIONS)}
     tools = [str(step.command[0]) for step in steps.values()]
-    docs = (ROOT / 'docs/cityscapes24.md').read_text()
+    docs = (ROOT / 'docs/do/cityscapes24.md').read_text()
     listed = re.findall(r'^python (\S+\.py)', docs, re.MULTILINE)
     assert {'tools/train.py', 'projects/paper/figures.py'} <= {*listed}
     ours = [t.removeprefix(f'{ROOT}/') for t in tools if t != str(DRAW)]

@@ -226,7 +226,7 @@ def test_csv_holds_every_image(tmp_path):
 
 
 def test_the_metric_of_the_docs():
-    blocks = code_blocks('docs/metrics.md')
+    blocks = code_blocks('docs/lookup/metrics.md')
     source, config = (b for b in blocks if 'AreaError' in b)
     scope = {}
     exec(source, {'__name__': 'my_project'})
