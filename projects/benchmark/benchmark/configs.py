@@ -108,7 +108,7 @@ def test_config(
     cfg.model = filled(cfg, model, task, part, black_box)
     annotated = labelled(cfg, task, 'final')
     cfg.test_dataloader.batch_size = 16
-    counts = (16, 100) if part == 'final' else (16,)
+    counts = (16, 100) if part in ('final', 'control') else (16,)
     if part in HELD_OUT:
         held = dict(annotated, indices=held_out(task)[1])
         cfg.test_dataloader.dataset = held

@@ -10,6 +10,7 @@ READING = (
     'LoadCheckedImage',
     'LoadMultiAnnotations',
     'LesionCenteredCrop',
+    'CenterCropAll',
     'ResizeOriginal',
 )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from . import ours, peers, refined
+from . import flows, ours, peers, refined
 from .plans import Plan
 from .tasks import Task
 
@@ -47,6 +47,8 @@ class Method:
         needs: What it cannot do without: ``'image'`` (it learns from images,
             so an F that is given is of no use to it), ``'image alone'`` (a
             black box is of no use either) or ``'twins'``.
+        slow: Whether it learns in minutes, not seconds, so that the smoke
+            test leaves it out.
     """
 
     title: str
@@ -54,9 +56,12 @@ class Method:
     variants: Sequence[str]
     ours: bool = False
     needs: str | None = 'image'
+    slow: bool = False
 
     def fits(self, task: Task) -> bool:
         """Whether the task has what the method needs."""
+        if self.slow and not task.own_budget:
+            return False
         if task.known:
             return self.needs is None
         if self.needs == 'twins':
@@ -136,6 +141,21 @@ METHODS = {
         True,
         None,
     ),
+    'ranked': Method(
+        'F and G, calibrated by rank',
+        partial(refined.recipe, ranked=True),
+        refined.TUNED_DIETS,
+        True,
+        None,
+        True,
+    ),
+    'exact_flow': Method(
+        'Flow-SSN on F, exact margins',
+        flows.exact_flow,
+        (*flows.SCALES,),
+        True,
+        slow=True,
+    ),
     'car': Method(
         'CAR as in the paper',
         refined.car_paper,
@@ -147,6 +167,7 @@ METHODS = {
         True,
         None,
     ),
+    'flow': Method('Flow-SSN', flows.flow, flows.FLOWS, slow=True),
     'ssn': Method(
         'Stochastic Segmentation Network', peers.ssn, (*peers.RANKS,)
     ),
@@ -163,7 +184,15 @@ METHODS = {
         'test-time augmentation', peers.views, (*peers.DECISIONS,)
     ),
 }
-# Rows of a table of their own.
+# Rows of tables of their own.
+CONTROLS = {
+    name: Method(
+        control.title,
+        partial(refined.car_paper, control=name),
+        ('as in the paper',),
+    )
+    for name, control in refined.CONTROLS.items()
+}
 FEWER = {
     way: Method(way, partial(ours.fewer, way), (*ours.DRAWS,), True, None)
     for way in ours.FEWER

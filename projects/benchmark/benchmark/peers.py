@@ -39,7 +39,7 @@ def peer(task: Task, kind: str, **arguments: object) -> dict:
     return dict(
         type=kind,
         num_classes=task.num_classes,
-        features=BASE,
+        features=BASE * task.width,
         black_box=black_box(task),
         data_preprocessor=PREPROCESSOR,
         **arguments,
@@ -55,16 +55,20 @@ def alone(name: str, model: dict, rate: float) -> Plan:
 RANKS = {'rank 10': 10, 'rank 5': 5, 'rank 20': 20}
 
 
-def ssn(task: Task, variant: str, rate: float) -> Plan:
-    """Stochastic Segmentation Networks."""
-    model = peer(
+def ssn_model(task: Task, variant: str, base: int) -> dict:
+    """A Stochastic Segmentation Network on a net of so many channels."""
+    return peer(
         task,
         'StochasticSegmentationNetwork',
-        net=net(task, BASE),
+        net=net(task, base),
         rank=RANKS[variant],
         every_annotator=task.soft_labels,
     )
-    return alone('ssn', model, rate)
+
+
+def ssn(task: Task, variant: str, rate: float) -> Plan:
+    """Stochastic Segmentation Networks."""
+    return alone('ssn', ssn_model(task, variant, BASE), rate)
 
 
 BETAS = {'beta 1': 1.0, 'beta 10': 10.0, 'beta 0.1': 0.1}
@@ -77,7 +81,9 @@ def prob_unet(task: Task, variant: str, rate: float) -> Plan:
         'ProbabilisticUNet',
         net=net(task, SMALLER),
         beta=BETAS[variant],
-        encoder_channels=LATENT.get(task.num_classes, THINNER),
+        encoder_channels=[
+            task.width * c for c in LATENT.get(task.num_classes, THINNER)
+        ],
         encoder_convs=2,
         encoder_norm_cfg=dict(type='BN'),
     )

@@ -81,20 +81,27 @@ class Plan:
 
 
 def net(
-    task: Task, base: int, weights: str | None = None, views: bool = False
+    task: Task,
+    base: int,
+    weights: str | None = None,
+    views: bool = False,
+    in_channels: int | None = None,
 ) -> dict:
     """A U-Net of MMSeg with four levels.
 
     Args:
         task: The data set.
-        base: Channels of the first level.
+        base: Channels of the first level, for a task of width 1.
         weights: Those it starts from.
         views: Average its probabilities over the task's symmetries.
+        in_channels: Those of its input; by default an image's, and the black
+            box's.
     """
     norm = dict(type='BN')
+    base *= task.width
     backbone = dict(
         type='UNet',
-        in_channels=3 + 11 * task.black_box,
+        in_channels=in_channels or 3 + 11 * task.black_box,
         base_channels=base,
         num_stages=4,
         strides=(1, 1, 1, 1),

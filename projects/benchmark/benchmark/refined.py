@@ -1,6 +1,6 @@
 """Rows of mmcar's own with a refinement net: the recipe, and the paper's."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from .ours import energy
@@ -54,20 +54,46 @@ DIETS = {
 TUNED_DIETS = (*DIETS,)[:3]  # as many variants as other methods have
 
 
-def recipe(task: Task, variant: str, rate: float) -> Plan:
-    """A refinement net that starts as the training-free sampler."""
+def discriminator(task: Task, kind: str = 'DCGANDiscriminator') -> dict:
+    """D: one level more for images twice as large."""
+    return dict(type=kind, base_channels=16, depth=2 + task.width)
+
+
+def recipe(
+    task: Task, variant: str, rate: float, ranked: bool = False
+) -> Plan:
+    """A refinement net that starts as the training-free sampler.
+
+    Args:
+        task: The data set.
+        variant: Diet of D.
+        rate: Learning rate of F and G.
+        ranked: Calibrated by construction: G gives scores, ranks give the
+            frequencies, and there is no calibration loss.
+    """
     diet = DIETS[variant]
+    losses = [
+        dict(type='CalibrationLoss', loss_weight=5.0),
+        energy(task, 'EnergyLoss', 10.0),
+    ][ranked:]
     generator = dict(
         type='RefinementUNet',
         noise_size=8,
-        base_channels=G_BASE,
+        base_channels=G_BASE * task.width,
         norm_cfg=None,
         dropout=0.0,
         film='residual',
         upsample='resize',
         gumbel=dict(floor=FLOOR, **names(task)),
-        temperature=0.05,
+        temperature=1.0 if ranked else 0.05,
     )
+    if ranked:
+        generator = dict(
+            type='RankedGenerator',
+            generator=generator,
+            groups=task.twins or None,
+            temperature=0.1,
+        )
     # Twice the shipped one: trainings are short here.
     ema = dict(type='NetworkEMAHook', network='generator', momentum=0.01)
     d_rate: dict[str, float] = {}
@@ -82,14 +108,11 @@ def recipe(task: Task, variant: str, rate: float) -> Plan:
             net_f(task, SMALLER, paths),
             generator,
             noise=noise,
-            loss_samples=[
-                dict(type='CalibrationLoss', loss_weight=5.0),
-                energy(task, 'EnergyLoss', 10.0),
-            ],
+            loss_samples=losses,
         )
         if diet is None:
             return found
-        d = dict(type=diet.kind, base_channels=16, depth=3)
+        d = discriminator(task, diet.kind)
         before = paths[not task.known :]  # beside F
         if diet.head_start and before:
             d['init_cfg'] = dict(
@@ -116,7 +139,7 @@ def recipe(task: Task, variant: str, rate: float) -> Plan:
     def refine(share: float, paths: list[str]) -> Training:
         rates = dict(generator=rate, **d_rate)
         return Training(
-            'recipe',
+            'ranked' if ranked else 'recipe',
             learner(paths),
             rates,
             share,
@@ -133,13 +156,44 @@ def recipe(task: Task, variant: str, rate: float) -> Plan:
     return Plan([*trainings, partial(refine, share)], model)
 
 
-def car_paper(task: Task, variant: str, rate: float) -> Plan:
-    """Calibrated Adversarial Refinement as in the paper."""
+@dataclass(frozen=True)
+class Control:
+    """A control of the paper: CAR with a part changed.
+
+    Attributes:
+        title: What it is called.
+        num_samples: M; None: that of CAR.
+        loss: In place of the calibration loss.
+        generator: Changes of G's config.
+    """
+
+    title: str
+    num_samples: int | None = None
+    loss: str = 'CalibrationLoss'
+    generator: dict = field(default_factory=dict)
+
+
+CONTROLS = {
+    'car_m1': Control('CAR as in the paper, M = 1', 1),
+    'cgan': Control('cGAN + L_ce', 1, 'SampleCrossEntropy'),
+    'cvae': Control(
+        'cVAE-GAN + L_cal',
+        generator=dict(type='LatentUNet', reparameterize=False),
+    ),
+}
+
+
+def car_paper(
+    task: Task, variant: str, rate: float, control: str | None = None
+) -> Plan:
+    """Calibrated Adversarial Refinement as in the paper, or a control."""
+    changed = CONTROLS[control] if control else Control('')
     weight = 50.0 if variant == 'L_cal 50' else 5.0
     always = variant == 'D at every iteration, its rate tenfold'
     rates = dict(generator=rate, discriminator=rate / (2 if always else 20))
     # The paper's settings for LIDC; those for Cityscapes on a black box.
     noise_size, num_samples = (32, 7) if task.black_box else (8, 20)
+    num_samples = changed.num_samples or num_samples
 
     def model(paths: list[str]) -> dict:
         return car(
@@ -148,21 +202,20 @@ def car_paper(task: Task, variant: str, rate: float) -> Plan:
             dict(
                 type='RefinementUNet',
                 noise_size=noise_size,
-                base_channels=G_BASE,
+                base_channels=G_BASE * task.width,
                 norm_cfg=dict(type='BN'),
                 dropout=0.1,
-            ),
+            )
+            | changed.generator,
             num_samples=num_samples,
-            discriminator=dict(
-                type='DCGANDiscriminator', base_channels=16, depth=3
-            ),
+            discriminator=discriminator(task),
             loss_adv=dict(type='AdversarialLoss', loss_weight=10.0),
-            loss_samples=[dict(type='CalibrationLoss', loss_weight=weight)],
+            loss_samples=[dict(type=changed.loss, loss_weight=weight)],
         )
 
     def refine(share: float, paths: list[str]) -> Training:
         return Training(
-            'car',
+            control or 'car',
             model(paths),
             rates,
             share,

@@ -20,7 +20,7 @@ from mmcar.utils.files import write_json
 
 from .configs import data_config, relevant, test_config
 from .cost import sampling_cost
-from .methods import FEWER, METHODS, Setting
+from .methods import CONTROLS, FEWER, METHODS, Setting
 from .plans import Plan
 from .quick_runner import build
 from .tasks import Task
@@ -53,12 +53,13 @@ class Benchmark(Trainer):
 
         Args:
             task: The data set.
-            method: Name of the method, also one of `FEWER`.
+            method: Name of the method, also one of `FEWER` or `CONTROLS`.
             setting: Its variant and learning rate.
             seed: Seed of trainings and of the test's noise.
             part: 'tune' trains without the held-out training images and is
-                scored on them, as does 'diet'; 'final' trains on all and is
-                scored on the test images, as does 'fewer' with 16 samples.
+                scored on them, as does 'diet'; 'final' and 'control' train on
+                all and are scored on the test images, as does 'fewer' with 16
+                samples.
             wait: Wait for another process that does the same.
 
         Returns:
@@ -66,7 +67,7 @@ class Benchmark(Trainer):
             became NaN has a GED of NaN and says why in 'failed'. None:
             another process is at it.
         """
-        plan = (METHODS | FEWER)[method].plan(task, setting)
+        plan = (METHODS | FEWER | CONTROLS)[method].plan(task, setting)
         name = f'{method}-{zlib.crc32(str(setting).encode()):08x}-seed{seed}'
         folder = self.work_dir / task.name / part / name
         with locked(folder, wait) as free:
@@ -78,7 +79,8 @@ class Benchmark(Trainer):
                 task, plan.model(paths), seed, part, self.black_box
             )
             trainings = [self.shown(step.folder) for step in steps]
-            key = self.version([relevant(cfg), self.budget, trainings])
+            budget = self.budget_of(part)
+            key = self.version([relevant(cfg), budget, trainings])
             found = self._found(folder, key)
             if found is not None:
                 return found
@@ -89,7 +91,7 @@ class Benchmark(Trainer):
                 seed=seed,
                 part=part,
                 version=key,
-                budget=self.budget,
+                budget=budget,
                 commit=self.commit,
                 folder=self.shown(folder),
                 trainings=trainings,

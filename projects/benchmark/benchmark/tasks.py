@@ -20,14 +20,18 @@ class Task:
         num_classes: Number of classes K.
         scored: Classes whose IoU counts; None for all.
         symmetries: Symmetries of its images, as `TTASegmentor` names them.
-        case: Part of a file's name that images of one case share, as a
-            pattern; they are held out together. None: blocks of 15 files.
+        case: Part of a file's path below the images' folder that images of
+            one case share, as a pattern; they are held out together. None:
+            blocks of 15 files.
         black_box: Whether methods see the predictions of a black box.
         second: The score beside GED that decides who wins.
         twins: Classes that are names of one thing.
         known: Whether F is given, as the annotators' mean (a control: it is
             that of the test images, too).
         data: Name of its config; its own by default.
+        width: Factor of all nets' channels: larger images, larger nets.
+        own_budget: Whether its trainings have longer budgets than the page's
+            smoke test, so that it runs only when it is named.
     """
 
     name: str
@@ -41,6 +45,8 @@ class Task:
     twins: tuple[tuple[int, int], ...] = ()
     known: bool = False
     data: str | None = None
+    width: int = 1
+    own_budget: bool = False
 
     @property
     def config(self) -> Path:
@@ -56,10 +62,28 @@ class Task:
 KITS = Task(
     'kits', 'KiTS, simulated image', 4, (1, 2, 3), 'horizontal', r'.*(?=_)'
 )
+BUBIL = Task('bubil', 'BU-BIL cells', 2, (1,), 'square', r'.*')
 TASKS = {
     task.name: task
     for task in (
-        Task('bubil', 'BU-BIL cells', 2, (1,), 'square', r'.*'),
+        BUBIL,
+        replace(
+            BUBIL,
+            name='bubil64',
+            title='BU-BIL cells, 64x64',
+            width=2,
+            own_budget=True,
+        ),
+        Task(
+            'lidc',
+            'LIDC, real CT, 64x64',
+            2,
+            (1,),
+            'square',
+            r'LIDC-IDRI-\d+',
+            width=2,
+            own_budget=True,
+        ),
         Task('ct', 'LIDC shapes, simulated CT', 2, (1,), 'square', r'[^_]*'),
         Task(
             'camvid',
@@ -90,7 +114,7 @@ def split(
     """Divide training images: every fifth case is held out.
 
     Args:
-        names: File names of the images, in order.
+        names: Paths of the images below their folder, in order.
         pattern: What images of one case share, from the start of the name.
 
     Returns:

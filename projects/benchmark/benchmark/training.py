@@ -76,11 +76,18 @@ class Trainer:
         work_dir: Folder of all results.
         budget: Processor seconds of every training.
         commit: Commit of the code, for the record.
+        tuning_budget: Of those that choose settings; None: the same.
     """
 
     work_dir: Path
     budget: float
     commit: str | None = None
+    tuning_budget: float | None = None
+
+    def budget_of(self, part: str) -> float:
+        """Processor seconds of every training of a part."""
+        own = self.tuning_budget if part == 'tune' else None
+        return own or self.budget
 
     def version(self, content: object) -> str:
         """Short hash of configs, the same wherever the work dir lies."""
@@ -100,7 +107,12 @@ class Trainer:
         for make in plan.trainings:
             training = make([step.weights for step in found])
             cfg = train_config(
-                task, training, seed, part, self.budget, self.black_box
+                task,
+                training,
+                seed,
+                part,
+                self.budget_of(part),
+                self.black_box,
             )
             version = self.version(relevant(cfg))
             folder = self.work_dir / task.name / 'trainings'

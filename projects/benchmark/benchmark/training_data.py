@@ -30,8 +30,9 @@ def held_out(task: Task) -> tuple[list[int], list[int]]:
     """
     cfg = Config.fromfile(task.config).train_dataloader.dataset
     dataset = DATASETS.build(cfg)
+    root = dataset.data_prefix['img_path']
     names = [
-        Path(dataset.get_data_info(i)['img_path']).stem
+        str(Path(dataset.get_data_info(i)['img_path']).relative_to(root))
         for i in range(len(dataset))
     ]
     # The config may take a part of the images itself.

@@ -135,16 +135,22 @@ def unfinished(rows: Sequence[Row], task: Task) -> str:
 
 
 def budget_line(records: Sequence[dict]) -> str:
-    """What every training had."""
-    budgets = sorted(
-        {
-            record['budget']
-            for record in records
-            if record['part'] in ('tune', 'final')
-        }
+    """What every training had, by task."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for task in TASKS.values():
+        own = [r for r in records if r['task'] == task.name]
+        had = {r['part']: f'{r["budget"]:g}' for r in own if 'budget' in r}
+        budgets = had.get('tune'), had.get('final')
+        if any(budgets):
+            found.setdefault(budgets, []).append(task.title)
+    shown = '; '.join(
+        f'{tune or "none"} and {final or "none yet"} ({", ".join(titles)})'
+        for (tune, final), titles in found.items()
     )
-    shown = ' or '.join(f'{budget:g}' for budget in budgets) or 'no'
-    return f'Budget of a training: {shown} processor seconds.'
+    return (
+        'Processor seconds of a training that chooses settings, and of one '
+        f'that is tested: {shown or "nothing ran yet"}.'
+    )
 
 
 def diets_of(records: Sequence[dict], task: Task) -> dict[str, Row]:

@@ -108,9 +108,12 @@ def test_who_can_use_what():
     with_f = {name for name, m in METHODS.items() if m.fits(control)}
     assert with_f == {'training_free', 'learnt', 'recipe', 'car'}
     without = {name for name, m in METHODS.items() if not m.fits(camvid)}
-    assert without == {'tuned'}  # its net does not see a black box
-    without = {n for n, m in METHODS.items() if not m.fits(TASKS['bubil'])}
+    # The net of the tuned F does not see a black box.
+    assert without == {'tuned', 'ranked', 'flow', 'exact_flow'}
+    without = {n for n, m in METHODS.items() if not m.fits(TASKS['bubil64'])}
     assert without == {'groups'}  # no class has a twin
+    slow = {name for name, m in METHODS.items() if m.slow}
+    assert not any(METHODS[n].fits(TASKS['bubil']) for n in slow)
 
 
 def test_twins_are_those_of_the_data_set():
