@@ -36,6 +36,7 @@ DPI = 110
 SHOWN = 1536
 """Longest side of an image in a figure; larger ones are shown smaller."""
 FIGURES = ('uncertainty', 'hypotheses', 'contours', 'promises')
+KINDS = ('decision', 'samples', 'overlay', 'npz', *FIGURES)
 
 
 @dataclass
@@ -348,13 +349,19 @@ def claim_out_dir(out_dir: str | Path, inputs: Inputs = ()) -> Path:
         if not isinstance(one, str | Path):
             continue
         root = Path(str(one).partition('**')[0])
-        if not os.path.isdir(root):
-            continue
-        if Path(out_dir).resolve().is_relative_to(root.resolve()):
+        whole = os.path.isdir(root)
+        source = (root if whole else root.parent).resolve()
+        out = Path(out_dir).resolve()
+        if whole and out.is_relative_to(source):
             raise UserError(
                 f'{out_dir}: this folder lies in {root}, where the images '
                 'come from, so that results would be taken for images the '
                 'next time; choose one outside.'
+            )
+        if any(source.is_relative_to(out / kind) for kind in KINDS):
+            raise UserError(
+                f'{out_dir}: results would be written into {source}, over '
+                'the images themselves; choose another folder.'
             )
     probe = Path(out_dir) / '.writable'
     try:

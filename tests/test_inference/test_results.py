@@ -95,3 +95,24 @@ def test_claiming_a_folder_leaves_nothing_in_it(tmp_path):
     folder = claim_out_dir(tmp_path / 'a' / 'b')
     assert folder.is_dir()
     assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ('given', 'out'),
+    [
+        ('in', 'in'),
+        ('in/**/*.png', 'in/overlay'),
+        ('overlay', '.'),
+        (['in', 'overlay/p/a.png'], '.'),
+        ('npz/*.png', '.'),
+    ],
+)
+def test_results_lie_neither_among_images_nor_over_them(
+    tmp_path, monkeypatch, given, out
+):
+    monkeypatch.chdir(tmp_path)
+    for folder in ('in/p', 'overlay/p'):
+        (tmp_path / folder).mkdir(parents=True)
+    claim_out_dir('out', given)
+    with pytest.raises(ValueError, match=r'choose (one outside|another)'):
+        claim_out_dir(out, given)
