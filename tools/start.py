@@ -33,6 +33,10 @@ from mmcar.config_check import Plan
 from mmcar.datasets.folder_layout import FolderLayout, look_at_folder
 from mmcar.datasets.folder_pairs import Entry, with_splits
 from mmcar.datasets.image_files import read_image
+from mmcar.datasets.listing import read_index, read_patients
+from mmcar.evaluation.functional.promises import images_needed
+from mmcar.inference.calibration import split_halves
+from mmcar.inference.promises import KINDS
 from mmcar.utils.errors import UserError
 from mmcar.utils.files import write_file
 
@@ -41,6 +45,7 @@ BASES = ROOT / 'configs/_base_'
 NAMES, SPLITS = ('training_free', 'tuned'), ('train', 'val', 'test')
 SCORES = ('GED_16', 'HM-IoU_16', 'ECE')
 LARGE, CROP, ITEMS = 1024, 128, 8
+ALPHA, FEW, SHOWN = 0.1, 300, 40  # of promises; iterations; problems
 F = 'model.decode_head.calibration'
 MARK = '# start.py {}: change any file here, and it leaves all as they are.\n'
 DEEP = """gray = [127.5] * {0}  # half of 255, for every channel
@@ -199,11 +204,9 @@ def decide(found: FolderLayout, out: Path, minutes: float) -> None:
     print(text.partition('\nPhases')[0])
     # A copy costs no less than F itself: a longer time of F was disturbed.
     first = min(first, second)
-    # Two models on val; test, calibration and report look at images again.
-    scoring = image * (3 * len(splits['val']) + 3 * len(splits['test']))
+    # Two models on val; test, calibration, promises and report look again.
+    scoring = image * (4 * len(splits['val']) + 3 * len(splits['test']))
     left = 60 * minutes - (time.monotonic() - start) - scoring - 45
-    if left < 20 * minutes:
-        print(f'{minutes:g} minutes are few: most are not for training.')
     left = max(left, 20 * minutes)
     settings['free_iters'] = max(int(0.6 * left / first), 20)
     settings['tuned_iters'] = max(int(0.4 * left / second), 20)
@@ -211,6 +214,11 @@ def decide(found: FolderLayout, out: Path, minutes: float) -> None:
         f'of {minutes:g} minutes in all; an iteration of F takes '
         f'{first:.2g} s here, one of its copy {second:.2g} s'
     )
+    if settings['free_iters'] < FEW:
+        print(
+            f'Only {settings["free_iters"]} iterations of F fit into '
+            f'{minutes:g} minutes: give more with --minutes.'
+        )
     write()
 
 
@@ -245,10 +253,24 @@ def steps(out: Path, run: Path, best: str) -> list[Step]:
     model, out_file = weights[best], ('--out', run / 'calibrated.pth')
     args = (model, '--work-dir', run / 'calibration', *out_file)
     add('Calibration', 'calibrate.py', best, 'calibrated.json', *args)
+    if enough_to_promise(out / 'val.csv'):
+        result = f'{model.relative_to(run).with_suffix("")}.promises.json'
+        words = ('--promise', *KINDS, '--alpha', ALPHA, '--class')
+        names = Config.fromfile(out / f'{best}.py').names[1:]
+        add('Promises', 'calibrate.py', best, result, model, *words, *names)
     page = run / 'report.html'
     tool = 'analysis_tools/report.py'
     add('Report', tool, best, page.name, model, '--out', page)
     return found
+
+
+def enough_to_promise(index: Path) -> bool:
+    """Whether half of an index can promise something of new images."""
+    whose = read_patients(str(index))
+    images = [image for image, _ in read_index(str(index))]
+    units = [whose.get(image, image) for image in images]
+    fitted, _ = split_halves(images, units)
+    return len({units[i] for i in fitted}) >= images_needed(ALPHA)
 
 
 def score(folder: Path) -> list[float]:
@@ -274,6 +296,15 @@ def run_all(out: Path, run: Path) -> None:
     table = [[name, *(f'{v:.3f}' for v in row)] for name, row in rows.items()]
     print(cli.format_table([['16 samples', *SCORES], *table]))
     print(f'{best} is better on val. Report: {run / "report.html"}')
+    if (iters := Config.fromfile(out / f'{NAMES[0]}.py').iters) < FEW:
+        print(
+            f'F has learnt for {iters} iterations only: expect little of it.'
+        )
+    if not any((run / best).glob('*.promises.json')):
+        print(
+            f'Nothing is promised: half of val has less than '
+            f'{images_needed(ALPHA)} patients (or images).'
+        )
 
 
 def main() -> None:
@@ -287,7 +318,7 @@ def main() -> None:
     found = look_at_folder(args.data)
     for file, text in found.doubts:
         print(f'Look at {file}: {text}')
-    for file, text in found.problems:
+    for file, text in found.problems[:SHOWN]:
         print(f'Wrong: {file}: {text}')
     if found.problems:
         print(f'{len(found.problems)} problems; nothing is written.')

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -197,7 +198,8 @@ class Preflight(Hook):
         model.train()
         for key, iters, optims in phases_of(runner):
             with self.trace.at(key, RULE):
-                each = timed(model.train_step, batch, optims)
+                times = 2 if self.plan is None else 6
+                each = timed(model.train_step, batch, optims, times=times)
             for hook in runner.hooks:
                 if isinstance(hook, PhaseTimerHook) and hook.left is not None:
                     hook.left.tried[int(key.partition('[')[2][:-1])] = each
@@ -279,16 +281,16 @@ def phases_of(runner: Runner) -> Iterator[tuple[str, int, Any]]:
             yield f'train_cfg.phases[{index}]', phase.iters, optims
 
 
-def timed(step: Callable, batch: Any, *args: Any) -> float:
-    """Seconds of a step; a short one again, as the first is slow."""
-    for _ in range(2):
+def timed(step: Callable, batch: Any, *args: Any, times: int = 2) -> float:
+    """Seconds of a step, the median of several: the first one is slow."""
+    seconds: list[float] = []
+    while len(seconds) < times and sum(seconds) <= times * LONG / 2:
         start = time.perf_counter()
         step(copy.deepcopy(batch), *args)
         if torch.cuda.is_available():
             torch.cuda.synchronize()
-        if (seconds := time.perf_counter() - start) > LONG:
-            break
-    return seconds
+        seconds.append(time.perf_counter() - start)
+    return median(seconds[1:] or seconds)
 
 
 @error

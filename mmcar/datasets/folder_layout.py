@@ -2,7 +2,7 @@
 
 import os.path as osp
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -36,7 +36,8 @@ class Contents(NamedTuple):
     values: ImageValues | None = None
     size: tuple[int, int] = (0, 0)
     window: tuple[float, float] = (0.0, 0.0)
-    ids: Sequence[Counter] = ()
+    ids: Sequence[Counter] = ()  # of each label map; empty if unreadable
+    wide: Collection[int] = ()  # ids of whole squares of 3 x 3 pixels
     ious: Sequence[tuple[int, float]] = ()  # of an id, of two annotators
 
 
@@ -70,9 +71,7 @@ class FolderLayout:
         ids = sorted(set().union(*files))
         if ids == [0, 1, UNLABELLED] and not any({1, 255} <= f for f in files):
             return {0: 0, 1: 1, UNLABELLED: 1}
-        others = [i for i in ids if i != UNLABELLED]
-        if len(others) > 1 and others[-1] - others[0] == len(others) - 1:
-            ids = others
+        ids = _without_gaps(ids) or ids
         return {old: new for new, old in enumerate(ids)}
 
     def agreement(self) -> list[float]:
@@ -86,7 +85,9 @@ class FolderLayout:
         sizes = sorted({c.size for c in self.contents if c.values})
         size = ' to '.join(f'{h}x{w}' for h, w in (sizes[0], sizes[-1]))
         counts = Counter(len(e.labels) for e in self.entries)
-        many = ', '.join(f'{a} on {n} images' for a, n in counts.items())
+        many = ', '.join(
+            f'{a} on {n} images' for a, n in sorted(counts.items())
+        )
         splits = Counter(e.split or 'no split' for e in self.entries)
         new, ids = self.label_map(), self.ids
         lines = [
@@ -124,6 +125,10 @@ def look_at_folder(root: str | Path) -> FolderLayout:
     mixed = len({v.dtype for v in found.values}) > 1
     odd = found.problems if mixed else found.doubts
     odd += find_odd_values(found.values)
+    found.problems += _thin_ids(found)
+    if torn := _torn_patients(found.entries):
+        text = f'{len(torn)} patients are in more than one split, as {torn[0]}'
+        found.doubts.append((str(root), f'{text}: scores will be too good'))
     if found.ids and len({*found.label_map().values()}) < 2:
         text = f'all label maps hold {[*found.ids]} alone: nothing to learn'
         found.problems.append((str(root), text))
@@ -140,24 +145,77 @@ def _read(root: str | Path, entry: Entry) -> Contents:
         text = str(error).removeprefix(f'{where}: ')
         return Contents([(where, text)], [])
     values, labels, ids, ious = measure(where, image), [], [], []
+    wide: set[int] = set()
     doubts = find_bad_values(values)
     for path in (osp.join(root, label) for label in entry.labels):
         try:
             labels.append(read_label(path, shape=image.shape[:2]))
         except (ValueError, OSError) as error:
             problems.append((path, str(error).removeprefix(f'{path}: ')))
+            ids.append(Counter())
             continue
         counts = enumerate(np.bincount(labels[-1].ravel()).tolist())
         ids.append(Counter({k: number for k, number in counts if number}))
+        wide |= _wide(labels[-1])
         if len(ids[-1]) > MOST_IDS:
             text = f'{len(ids[-1])} ids; expected a label map, no picture'
             problems.append((path, text))
     if ids and not any({*found} - {0} for found in ids):
         doubts.append((where, 'no annotator marked anything'))
-    for a, b in combinations(range(len(labels)), 2):
-        for k in {*ids[a], *ids[b]}:
-            one, other = labels[a] == k, labels[b] == k
+    for a, b in combinations(labels, 2):
+        for k in {*np.unique(a).tolist(), *np.unique(b).tolist()}:
+            one, other = a == k, b == k
             ious.append((k, float((one & other).sum() / (one | other).sum())))
     low, high = np.percentile(image, (0.5, 99.5)).tolist()
     size, window = (image.shape[0], image.shape[1]), (low, high)
-    return Contents(problems, doubts, values, size, window, ids, ious)
+    return Contents(problems, doubts, values, size, window, ids, wide, ious)
+
+
+def _without_gaps(ids: Collection[int]) -> list[int]:
+    """The ids but 255, in order, if there are several without a gap."""
+    others = sorted({*ids} - {UNLABELLED})
+    whole = len(others) > 1 and others[-1] - others[0] == len(others) - 1
+    return others if whole else []
+
+
+def _wide(label: np.ndarray) -> set[int]:
+    """Ids that fill a square of 3 x 3 pixels."""
+    rows = label[1:] == label[:-1]
+    rows = rows[1:] & rows[:-1]  # three equal ones, one above the other
+    same = label[1:-1, 1:] == label[1:-1, :-1]
+    middle = same[:, 1:] & same[:, :-1]
+    middle &= rows[:, 2:] & rows[:, 1:-1] & rows[:, :-2]
+    return {*label[1:-1, 1:-1][middle].tolist()}
+
+
+def _thin_ids(found: FolderLayout) -> list[Problem]:
+    """Label maps with ids that no class has.
+
+    Values in between, of a mask that was resized or smoothed, and single
+    pixels fill no square of 3 x 3 pixels anywhere. Where ids follow each
+    other they are classes: those may be thin.
+    """
+    ids = {*found.ids}
+    if len(ids) < 3 or _without_gaps(ids):
+        return []
+    ids -= {k for contents in found.contents for k in contents.wide}
+    return [
+        (
+            osp.join(found.root, file),
+            f'ids {sorted(ids & {*counts})}, nowhere as large as 3 x 3 '
+            'pixels: was the mask resized or smoothed? Number classes that '
+            'are so thin 0, 1, 2, ...',
+        )
+        for entry, contents in zip(found.entries, found.contents, strict=True)
+        for file, counts in zip(entry.labels, contents.ids, strict=False)
+        if ids & {*counts}
+    ]
+
+
+def _torn_patients(entries: Sequence[Entry]) -> list[str]:
+    """Patients in more than one split."""
+    splits: dict[str, set] = {}
+    for entry in entries:
+        if entry.patient:
+            splits.setdefault(entry.patient, set()).add(entry.split)
+    return sorted(name for name, found in splits.items() if len(found) > 1)

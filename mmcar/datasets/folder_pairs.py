@@ -6,7 +6,7 @@ Arrangements are told from names alone; no file is read but indices.
 import os.path as osp
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -123,8 +123,10 @@ def _pair_by_names(root: Path, found: Pairs) -> None:
             mine = [files[label] for label in labels[key]]
             found.entries.append(Entry(files[image], mine, SPLITS.get(split)))
             keys.append(key)
-        what = f'of no image; {EXPECTED}'
+        what = 'a label map of no image, by its name'
         found.problems.extend((str(root / files[o]), what) for o in orphans)
+        if images and 2 * len(orphans) > len(files):
+            found.problems.insert(0, (str(root), EXPECTED))
     for i, patient in enumerate(_patients(keys)):
         found.entries[i] = found.entries[i]._replace(patient=patient)
 
@@ -162,6 +164,8 @@ def _labels_of(images: dict[str, str], files: set[str]) -> Owners:
     their label maps by it.
     """
     parts = {part for key in images for part in key.split('/')}
+    names = {key.rpartition('/')[2] for key in images}
+    endings = _endings(names, files)
     found = []
     for dropped in (0, 1):
         reduced = defaultdict(list)
@@ -173,6 +177,8 @@ def _labels_of(images: dict[str, str], files: set[str]) -> Owners:
             stem, suffix = osp.splitext(name)
             if stem not in parts and MARKED.sub('', stem) in parts:
                 name = MARKED.sub('', stem) + suffix
+            elif stem not in parts and _ending(stem, names) in endings:
+                name = stem.removesuffix(_ending(stem, names)) + suffix
             reduced['/'.join([*folders[dropped:], name])].append(file)
         groups = group_labels(reduced, images)
         owned = {
@@ -184,6 +190,20 @@ def _labels_of(images: dict[str, str], files: set[str]) -> Owners:
         orphans = owned.pop(None)
         found.append((owned, orphans))
     return min(found, key=lambda f: len(f[1]) + [*f[0].values()].count([]))
+
+
+def _ending(stem: str, names: Collection[str]) -> str:
+    """What stands behind an image's name, if anything: _anna of p1_anna."""
+    ends = [match.start() for match in re.finditer('[_-]', stem)]
+    found = (stem[end:] for end in reversed(ends) if stem[:end] in names)
+    return next(found, '')
+
+
+def _endings(names: Collection[str], files: Iterable[str]) -> set[str]:
+    """Endings of label maps that many images have: their annotators."""
+    stems = {PurePosixPath(file).stem for file in files} - {*names}
+    counts = Counter(_ending(stem, names) for stem in stems)
+    return {end for end, n in counts.items() if end and 5 * n > len(names)}
 
 
 def _patients(keys: Sequence[str]) -> list[str | None]:

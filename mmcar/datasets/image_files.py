@@ -14,7 +14,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import tifffile
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Tensor
 
 from ..structures.colours import visible
@@ -180,8 +180,10 @@ def naming(path: str, kind: str = 'image') -> Iterator[None]:
         raise UserError(f'{path}: {error}') from error
     except Exception as error:
         # Damaged files raise almost anything; the cause is chained.
+        unknown = isinstance(error, UnidentifiedImageError)
+        why = 'of no known format' if unknown else error
         raise UserError(
-            f'{path}: not a readable {kind} ({error}): copy or make it again'
+            f'{path}: not a readable {kind} ({why}): copy or make it again'
         ) from error
 
 

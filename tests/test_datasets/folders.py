@@ -18,6 +18,7 @@ LAYOUTS = {
     'masks by annotator': ('images/{stem}.png', 'masks_{a}/{stem}.png'),
     'folder by annotator': ('images/{stem}.png', '{a}/{stem}.png'),
     'below masks': ('images/{stem}.png', 'masks/{a}/{stem}.png'),
+    'names end so': ('images/{stem}.png', 'masks/{stem}_who-{a}.png'),
     'splits first': (
         'train/images/{stem}.png',
         'train/masks/{a}/{stem}.png',

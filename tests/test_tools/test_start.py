@@ -122,6 +122,16 @@ def test_values_choose_how_they_are_read(start, monkeypatch, tmp_path):
     assert 'NormalizePercentiles' in differ
 
 
+@pytest.mark.parametrize(('patients', 'fitted'), [(18, 9), (17, 8)])
+def test_promises_need_nine_patients_to_fit_on(
+    start, tmp_path, patients, fitted
+):
+    rows = [f'{p}_{i}.png,m.png,p{p}' for p in range(patients) for i in (0, 1)]
+    text = '\n'.join(['image,annotation,patient', *rows])
+    (tmp_path / 'val.csv').write_text(text)
+    assert start.enough_to_promise(tmp_path / 'val.csv') == (fitted >= 9)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize('kind', FOLDERS)
 def test_a_run_ends_with_a_report(tmp_path, kind):
