@@ -26,9 +26,7 @@ def parse_args() -> argparse.Namespace:
     cli.add_config_arguments(parser)
     cli.add_check_arguments(parser)
     parser.add_argument(
-        '--rules',
-        action='store_true',
-        help='print the page of rules and stop',
+        '--rules', action='store_true', help='print the page of rules and stop'
     )
     return parser.parse_args()
 

@@ -1,6 +1,5 @@
 """Streets in Cityscapes' layout, a stock model for them, the card's config."""
 
-import copy
 import itertools
 from pathlib import Path
 
@@ -12,39 +11,13 @@ from mmseg.registry import MODELS
 
 from tests.test_datasets.samples import write
 
-from .project import ROOT
+from .project import ROOT, stock_model
 from .scripts import load_script
 
 CARD = ROOT / 'configs/car/car_deeplabv3_cityscapes24.py'
 SIZE = (48, 96)  # of the images on disk
 SCALE = (24, 12)  # width and height at which F and G work
 STEM = '{0}_000000_000019'
-BLACK_BOX = dict(
-    type='EncoderDecoder',
-    data_preprocessor=dict(
-        type='SegDataPreProcessor',
-        mean=[100.0, 110.0, 120.0],
-        std=[50.0, 60.0, 70.0],
-        bgr_to_rgb=True,
-        size_divisor=32,
-        test_cfg=dict(size_divisor=32),
-    ),
-    backbone=dict(
-        type='ResNet',
-        depth=18,
-        base_channels=4,
-        stem_channels=4,
-        num_stages=1,
-        strides=(1,),
-        dilations=(1,),
-        out_indices=(0,),
-        norm_eval=True,
-    ),
-    decode_head=dict(
-        type='FCNHead', in_channels=4, channels=4, num_convs=1, num_classes=19
-    ),
-    test_cfg=dict(mode='whole'),
-)
 
 
 def write_streets(root: Path) -> None:
@@ -66,7 +39,9 @@ def write_streets(root: Path) -> None:
     converter.main([str(raw), str(root), '--height', str(SCALE[1])])
 
 
-def write_black_box(folder: Path, root: Path, seed: int = 0) -> Path:
+def write_black_box(
+    folder: Path, root: Path, seed: int = 0, num_classes: int = 19
+) -> Path:
     """A config of MMSeg's and its weights, beside it as ``.pth``."""
     torch.manual_seed(seed)
     pipeline = [
@@ -78,7 +53,7 @@ def write_black_box(folder: Path, root: Path, seed: int = 0) -> Path:
     prefix = dict(img_path='leftImg8bit/val', seg_map_path='gtFine/val')
     settings = dict(
         default_scope='mmseg',
-        model=BLACK_BOX,
+        model=stock_model(num_classes),
         test_pipeline=pipeline,
         test_dataloader=dict(
             batch_size=1,
@@ -96,8 +71,8 @@ def write_black_box(folder: Path, root: Path, seed: int = 0) -> Path:
         work_dir=str(folder / 'stock'),
     )
     path = folder / f'black_box_{seed}.py'
-    path.write_text(Config(copy.deepcopy(settings)).dump())
-    model = MODELS.build(BLACK_BOX)
+    path.write_text(Config(settings).dump())
+    model = MODELS.build(stock_model(num_classes))
     for weight in model.parameters():
         if weight.ndim > 1:
             torch.nn.init.kaiming_normal_(weight)

@@ -31,6 +31,32 @@ def write_data(
                 Image.fromarray(mask).save(path / f'a{reader}.png')
 
 
+def stock_model(num_classes: int = 2) -> dict:
+    """A small model of MMSegmentation's own."""
+    return dict(
+        type='EncoderDecoder',
+        data_preprocessor=dict(
+            type='SegDataPreProcessor',
+            mean=[100.0, 110.0, 120.0],
+            std=[50.0, 60.0, 70.0],
+            bgr_to_rgb=True,
+            size_divisor=16,
+            seg_pad_val=255,
+            test_cfg=dict(size_divisor=32),
+        ),
+        backbone=dict(type='UNet', base_channels=4),
+        decode_head=dict(
+            type='FCNHead',
+            in_channels=4,
+            in_index=4,
+            channels=4,
+            num_classes=num_classes,
+        ),
+        train_cfg=dict(),
+        test_cfg=dict(mode='whole'),
+    )
+
+
 def loader(folder: Path, split: str) -> dict:
     train = split == 'train'
     pipeline = [
@@ -47,8 +73,7 @@ def loader(folder: Path, split: str) -> dict:
             type='MultiAnnotatorDataset',
             data_root=str(folder),
             data_prefix=dict(
-                img_path=f'images/{split}',
-                seg_map_path=f'annotations/{split}',
+                img_path=f'images/{split}', seg_map_path=f'annotations/{split}'
             ),
             metainfo=dict(classes=('background', 'cell')),
             test_mode=not train,

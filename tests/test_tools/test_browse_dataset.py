@@ -9,18 +9,13 @@ from mmcar.utils.errors import UserError
 from ..test_datasets.samples import make_set
 from .scripts import load_script
 from .test_check_dataset import write_config
+from .test_dataset_converters.reading import ALL
 
 
 def with_pipeline(tmp_path):
-    pipeline = """
-train_dataloader['dataset']['pipeline'] = [
-    dict(type='LoadCheckedImage'),
-    dict(type='LoadMultiAnnotations', draw=False),
-    dict(type='PackStochasticInputs')]
-"""
     config = write_config(tmp_path, ('train',))
     with open(config, 'a') as file:
-        file.write(pipeline)
+        file.write(f"train_dataloader['dataset']['pipeline'] = {ALL}\n")
     return config
 
 

@@ -13,29 +13,12 @@ from mmseg.registry import DATASETS, MODELS
 from mmcar.apis import StochasticInferencer
 from mmcar.evaluation import CalibrationMetric
 from mmcar.utils.errors import UserError
-from tests.test_tools.project import loader, run, write_config
+from tests.test_tools.project import loader, stock_model, write_config
 from tests.test_tools.scripts import load_script
 from tests.toys import toy_config, toy_model
 
 TOOL = 'tools/calibrate.py'
-STOCK = dict(
-    type='EncoderDecoder',
-    data_preprocessor=dict(
-        type='SegDataPreProcessor',
-        mean=[100.0, 110.0, 120.0],
-        std=[50.0, 60.0, 70.0],
-        bgr_to_rgb=True,
-        size_divisor=16,
-        seg_pad_val=255,
-        test_cfg=dict(size_divisor=32),
-    ),
-    backbone=dict(type='UNet', base_channels=4),
-    decode_head=dict(
-        type='FCNHead', in_channels=4, in_index=4, channels=4, num_classes=2
-    ),
-    train_cfg=dict(),
-    test_cfg=dict(mode='whole'),
-)
+STOCK = stock_model()
 
 
 def settings(folder):
@@ -184,22 +167,15 @@ def test_promises_of_several_classes_have_to_be_chosen(
 @pytest.mark.parametrize(
     ('changes', 'options', 'message'),
     [
-        (dict(val_dataloader=None), (), 'has no val_dataloader'),
-        ({}, ('--pixels', '0'), '--pixels=0: expected at least 1'),
-        ({}, ('--ridge', '-1'), '--ridge=-1.0'),
-        ({}, ('--promise', 'area', '--alpha', '2'), 'alpha=2'),
-        ({}, ('--promise', 'area', '--iou', '0'), '--iou=0'),
-        ({}, ('--promise', 'area', '--method', 'vector'), '--method'),
+        (dict(val_dataloader=None), '', 'val_dataloader'),
+        ({}, '--pixels 0', '--pixels=0'),
+        ({}, '--ridge -1', '--ridge=-1.0'),
+        ({}, '--promise area --alpha 2', 'alpha=2'),
+        ({}, '--promise area --iou 0', '--iou=0'),
+        ({}, '--promise area --method vector', '--method'),
     ],
 )
 def test_refuses(changes, options, message, tmp_path, monkeypatch):
     config = write_config(tmp_path, **{**settings(tmp_path), **changes})
     with pytest.raises(UserError, match=message):
-        calibrate(monkeypatch, config, tmp_path / 'm.pth', *options)
-
-
-def test_asks_for_the_weights(trained):
-    config, _ = trained
-    result = run(TOOL, config, '--work-dir', config.parent)
-    assert result.returncode == 2
-    assert 'name a checkpoint' in result.stderr
+        calibrate(monkeypatch, config, tmp_path / 'm.pth', *options.split())

@@ -94,45 +94,29 @@ def test_same_images_in_train_and_test(tmp_path, capsys):
 
 
 def test_values_that_cannot_be_right(tmp_path, capsys):
-    stems = tuple('abcdefg')
-    make_set(tmp_path, stems, (1,) * 7)
+    make_set(tmp_path, tuple('abcd'), (1,) * 4)
     images = tmp_path / 'images/train'
     rng = np.random.default_rng(0)
-    for stem in stems:
+    for stem in 'abcd':
         deep = rng.integers(500, 60000, (12, 16)).astype(np.uint16)
         write(images / f'{stem}.png', deep)
     config = write_config(tmp_path, ('train',))
     code, out = check(config, capsys)
-    assert code == 0, out
-    assert '7 of 1 x uint16; values from 5' in out and 'WindowIntensity' in out
-    loader = "data_root={!r}, pipeline=[dict(type='LoadImageFromFile')],"
-    text = (tmp_path / 'config.py').read_text()
-    root = f'data_root={str(tmp_path)!r},'
-    (tmp_path / 'stock.py').write_text(
-        text.replace(root, loader.format(str(tmp_path)))
-    )
-    code, out = check(str(tmp_path / 'stock.py'), capsys)
-    assert code == 1 and '7 files with problems' in out
-    assert 'LoadImageFromFile clips' in out
+    assert code == 0 and '4 of 1 x uint16; values from 5' in out
     write(images / 'a.png', np.full((12, 16), 300, np.uint16))
-    deep[:7] = 65535
-    write(images / 'b.png', deep)
-    write(images / 'c.png', rng.integers(0, 256, (12, 16), np.uint8))
-    write(images / 'd.png', rng.integers(0, 99, (12, 16)).astype(np.uint16))
-    (images / 'e.png').rename(images / 'e.tif')
-    unit = rng.random((12, 16, 1)).astype(np.float32)
-    unit[3, 3] = np.nan
-    (images / 'e.tif').write_bytes(tiff(unit))
+    (images / 'b.png').rename(images / 'b.tif')
+    unit = np.full((12, 16, 1), np.nan, np.float32)
+    (images / 'b.tif').write_bytes(tiff(unit))
     code, out = check(config, capsys)
-    assert code == 1 and '5 files with problems' in out
-    for name, text in {
-        'a.png': 'all values are 300',
-        'b.png': 'saturated: 58% of the values are the largest, 65535',
-        'c.png': 'type uint8, where most have uint16',
-        'd.png': 'values from 1 to 98, where others span about 59',
-        'e.tif': 'NaN or infinite values',
-    }.items():
-        assert text in out.split(f'/{name}\n')[1].split('\n')[0], name
+    assert code == 1 and '2 files with problems' in out
+    for name, text in (('a.png', 'are 300'), ('b.tif', 'NaN')):
+        assert text in out.split(f'/{name}\n')[1].split('\n')[0]
+    with open(config, 'a') as file:
+        file.write(
+            "train_dataloader['dataset']['pipeline'] = ["
+            "dict(type='LoadImageFromFile')]\n"
+        )
+    assert 'LoadImageFromFile clips' in check(config, capsys)[1]
 
 
 def test_masks_of_0_and_255_are_explained(tmp_path, capsys):

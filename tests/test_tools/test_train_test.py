@@ -121,68 +121,7 @@ def test_resume_goes_on(trained, tmp_path):
     assert all(torch.equal(old[key], new[key]) for key in old)
 
 
-MY_SCORES = """
-from mmengine.evaluator import BaseMetric
-from mmseg.registry import METRICS
-
-
-@METRICS.register_module()
-class SampleCount(BaseMetric):
-    default_prefix = ''
-
-    def process(self, data_batch, data_samples):
-        for sample in data_samples:
-            self.results.append(len(sample['pred_samples']['data']))
-
-    def compute_metrics(self, results):
-        return {'samples': sum(results)}
-"""
-
-
-def test_a_registered_metric_of_a_user(trained, tmp_path, monkeypatch):
-    (tmp_path / 'my_scores.py').write_text(MY_SCORES)
-    config = tmp_path / 'mine.py'
-    config.write_text(
-        f'_base_ = [{str(trained[0])!r}]\n'
-        "custom_imports = dict(imports=['mmcar', 'my_scores'])\n"
-    )
-    path = os.pathsep.join([str(tmp_path), os.environ.get('PYTHONPATH', '')])
-    monkeypatch.setenv('PYTHONPATH', path)
-    result = run(
-        TEST,
-        *(config, trained[1] / 'iter_8.pth', '--work-dir', tmp_path),
-        *('--eval', 'SampleCount', 'IoUMetric', '--num-samples', 5),
-    )
-    assert result.returncode == 0, result.stderr
-    report = json.loads((tmp_path / 'test_scores.json').read_text())
-    assert report['scores']['samples'] == 4 * 5
-    assert report['scores']['mIoU'] >= 0
-
-
 class TestRefusals:
-    def test_config_that_does_not_parse(self, refused, tmp_path):
-        config = tmp_path / 'broken.py'
-        config.write_text('model = dict(\n')
-        assert 'broken.py cannot be read' in refused(TRAIN, config)
-
-    def test_config_that_does_not_build(self, refused, tmp_path):
-        config = write_config(tmp_path, model=dict(type='NoSuchModel'))
-        message = refused(TRAIN, config, '--work-dir', tmp_path / 'w')
-        assert 'NoSuchModel' in message
-
-    def test_amp_on_cpu(self, refused, trained):
-        if torch.cuda.is_available():
-            pytest.skip('there is a GPU')
-        assert '--amp needs a GPU' in refused(TRAIN, trained[0], '--amp')
-
-    def test_unknown_score(self, refused, trained):
-        config, work_dir = trained
-        args = (config, work_dir / 'iter_8.pth', '--eval', 'GDE')
-        message = refused(TEST, *args)
-        assert "'GDE'" in message
-        for name in ('HM-IoU', 'ECE', 'CityscapesMetric'):
-            assert name in message
-
     def test_weights_that_are_nan(self, refused, trained, tmp_path):
         config, work_dir = trained
         checkpoint = torch.load(work_dir / 'iter_8.pth')
@@ -232,17 +171,6 @@ def test_an_interruption_says_how_to_go_on(trained, monkeypatch, capsys):
     assert exit_.value.code == 130
     said = capsys.readouterr().err
     assert '--resume' in said and 'Traceback' not in said
-
-
-@pytest.mark.parametrize('tool', [TRAIN, TEST])
-def test_help(tool, monkeypatch, capsys):
-    monkeypatch.setattr(sys, 'argv', [str(tool), '--help'])
-    with pytest.raises(SystemExit) as exit_:
-        runpy.run_path(str(tool), run_name='__main__')
-    assert exit_.value.code == 0
-    text = capsys.readouterr().out
-    for option in ('--work-dir', '--cfg-options', '--launcher'):
-        assert option in text
 
 
 def test_two_processes_train_and_test(tmp_path):

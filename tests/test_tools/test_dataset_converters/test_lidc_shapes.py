@@ -101,9 +101,3 @@ def test_image_shows_the_nodule_but_not_the_agreement(whole):
     few, many = np.array(grey[0.25]), np.array(grey[0.75])
     wrong = np.concatenate([few > np.median(many), many < np.median(few)])
     assert wrong.mean() > 0.05
-
-
-def test_bad_arguments_are_refused(tmp_path, database, capsys):
-    with pytest.raises(SystemExit):
-        shapes(tmp_path, database, '--patients', '0')
-    assert 'expected a positive number' in capsys.readouterr().err

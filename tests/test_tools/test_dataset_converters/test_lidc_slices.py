@@ -10,10 +10,10 @@ import cv2
 import numpy as np
 import pytest
 
-from mmcar.datasets import LIDCDataset
 from mmcar.utils.errors import UserError
 
 from ..scripts import load_script
+from .reading import read_split
 
 KINDS = ('images', 'mask-0', 'mask-1', 'mask-2', 'mask-3')
 # By hand: int(hashlib.sha256(b'LIDC-IDRI-0001').hexdigest(), 16) % 10 etc.
@@ -88,52 +88,32 @@ def contents(root):
 
 
 def test_folder_tar_and_zip_are_the_same(tool, tmp_path, files, capsys):
+    found = []
     for make in (as_folder, as_tar, as_zip):
-        source = make(tmp_path / f'{make.__name__}.source', files)
-        tool.main([str(source), str(tmp_path / make.__name__)])
-        out = capsys.readouterr().out
-        assert '20 patients; 1 slices that no reader marked' in out
-        assert '21 slices (train 13, val 3, test 5)' in out
-    folder, *archives = (
-        contents(tmp_path / make.__name__)
-        for make in (as_folder, as_tar, as_zip)
-    )
-    assert archives == [folder, folder]
-    assert len(folder) == 21 * 5 + 3  # two lists and the settings
+        source, out = tmp_path / f'{make.__name__}.source', make.__name__
+        tool.main([str(make(source, files)), str(tmp_path / out)])
+        said = capsys.readouterr().out
+        assert '20 patients; 1 slices that no reader marked' in said
+        assert '21 slices (train 13, val 3, test 5)' in said
+        found.append(contents(tmp_path / out))
+    assert found[1:] == found[:1] * 2
+    assert len(found[0]) == 21 * 5 + 3  # two lists and the settings
 
 
 def test_each_patient_is_in_the_split_of_its_id(tool, tmp_path, files):
     tool.convert(as_folder(tmp_path / 'in', files), tmp_path / 'out')
     splits = defaultdict(set)
     for split in ('train', 'val', 'test'):
-        data = LIDCDataset(
-            data_root=str(tmp_path / 'out'),
-            data_prefix={
-                'img_path': f'images/{split}',
-                'seg_map_path': f'annotations/{split}',
-            },
-        )
+        data = read_split(tmp_path / 'out', split)
         for i in range(len(data)):
-            info = data.get_data_info(i)
-            splits[info['patient']].add(split)
+            splits[data.get_data_info(i)['patient']].add(split)
     names = 7 * ['train'] + ['val'] + 2 * ['test']
-    assert splits == {
-        f'LIDC-IDRI-{patient:04d}': {names[digit]}
-        for patient, digit in DIGITS.items()
-    }
-    chosen = {
-        name: {line[:14] for line in (tmp_path / 'out' / name).open()}
-        for name in ('choose_train.txt', 'choose_val.txt')
-    }
-    for name, wanted in (
-        ('choose_train.txt', range(6)),
-        ('choose_val.txt', [6]),
-    ):
-        assert chosen[name] == {
-            f'LIDC-IDRI-{patient:04d}'
-            for patient, digit in DIGITS.items()
-            if digit in wanted
-        }
+    ids = {f'LIDC-IDRI-{p:04d}': digit for p, digit in DIGITS.items()}
+    assert splits == {p: {names[digit]} for p, digit in ids.items()}
+    for name, wanted in (('train', range(6)), ('val', [6])):
+        lines = (tmp_path / f'out/choose_{name}.txt').open()
+        expected = {p for p, digit in ids.items() if digit in wanted}
+        assert {line[:14] for line in lines} == expected
 
 
 def test_pixels_arrive_and_an_interrupted_run_goes_on(
@@ -210,9 +190,8 @@ def test_links_are_refused(tool, tmp_path, files):
     with zipfile.ZipFile(packed, 'w') as zipped:
         for other, content in files.items():
             info = zipfile.ZipInfo(other)
-            info.external_attr = (
-                0o120777 if other == name else 0o100644
-            ) << 16
+            mode = 0o120777 if other == name else 0o100644
+            info.external_attr = mode << 16
             zipped.writestr(info, content)
     elsewhere = as_folder(tmp_path / 'elsewhere', slice_files(21))
     os.symlink(elsewhere, folder / 'linked')  # is not entered

@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -12,13 +13,7 @@ writing = load_script('dataset_converters/writing.py')
 
 def test_patients_are_dealt_out_evenly():
     splits = writing.split_patients([f'p{i}' for i in range(200)], 3)
-    assert [
-        list(splits.values()).count(s) for s in ('train', 'val', 'test')
-    ] == [
-        140,
-        30,
-        30,
-    ]
+    assert Counter(splits.values()) == dict(train=140, val=30, test=30)
     assert len(set(list(splits.values())[:20])) == 3
     splits = writing.split_patients(list(splits), 0, (60, 20, 20))
     assert list(splits.values()).count('val') == 40
@@ -40,12 +35,9 @@ def test_a_folder_keeps_to_its_settings(tmp_path):
     def noted():
         return json.loads((tmp_path / 'settings.json').read_text())
 
-    writing.claim_folder(
-        tmp_path, {'seed': 0, 'patients': 5}, grows='patients'
-    )
-    writing.claim_folder(
-        tmp_path, {'seed': 0, 'patients': 9}, grows='patients'
-    )
+    for number in (5, 9):
+        settings = {'seed': 0, 'patients': number}
+        writing.claim_folder(tmp_path, settings, grows='patients')
     assert noted()['patients'] == 5  # until all of them are written
     for other in ({'seed': 1, 'patients': 9}, {'seed': 0, 'patients': 4}):
         with pytest.raises(UserError, match='choose another folder'):
