@@ -72,64 +72,46 @@ def test_learning_rates_of_the_authors_code(name, epoch):
     )
 
 
-def black_box_steps(cfg: Config) -> list[dict]:
+def datasets_of(cfg: Config) -> list:
     splits = ('train', 'val', 'test')
-    loaders = [cfg[f'{split}_dataloader'] for split in splits]
-    return [
-        next(s for s in loader.dataset.pipeline if 'form' in s)
-        for loader in loaders
-    ]
+    return [cfg[f'{split}_dataloader'].dataset for split in splits]
 
 
-def test_what_f_is_told_by_the_black_box():
+@pytest.mark.parametrize('authors', ['', '_authors'])
+def test_what_f_is_told_by_the_black_box(authors):
     """Probabilities in the paper; decisions in the authors' code."""
-    cfg = load(CITYSCAPES)
-    assert {s.form for s in black_box_steps(cfg)} == {'probs'}
-    assert 'one_hot' not in cfg.model.decode_head.black_box
-    cfg = load(f'{CITYSCAPES}_authors')
-    assert {s.form for s in black_box_steps(cfg)} == {'labels'}
-    assert cfg.model.decode_head.black_box.one_hot
-
-
-@pytest.mark.parametrize('name', [LIDC, f'{LIDC}_authors'])
-def test_lidc_is_cropped_at_the_centre(name):
-    """In every split; labels decide nothing."""
-    cfg = load(name)
-    for split in ('train', 'val', 'test'):
-        dataset = cfg[f'{split}_dataloader'].dataset
-        crops = [t for t in dataset.pipeline if 'Crop' in t.type]
-        assert crops == [dict(type='CenterCropAll', crop_size=128)]
-        assert dataset.data_root == 'data/lidc_crops'
+    cfg = load(CITYSCAPES + authors)
+    for dataset in datasets_of(cfg):
+        (form,) = (step.form for step in dataset.pipeline if 'form' in step)
+        assert form == ('labels' if authors else 'probs')
+    box = cfg.model.decode_head.black_box
+    assert box.get('one_hot', False) == bool(authors)
 
 
 @pytest.mark.parametrize(
     'name',
     [LIDC, f'{LIDC}_60-20-20', f'{LIDC}_authors', 'cvae-gan_beta1_lidc'],
 )
-def test_lidc_is_scored_as_in_the_paper(name):
+def test_lidc_is_cropped_and_scored_as_in_the_paper(name):
+    """At the centre, in every split; labels decide nothing."""
     cfg = load(name)
+    other = name.endswith('60-20-20')
+    for dataset in datasets_of(cfg):
+        crops = [t for t in dataset.pipeline if 'Crop' in t.type]
+        folder = 'lidc_pickle_60-20-20' if other else 'lidc_crops'
+        assert dataset.data_root == f'data/{folder}'
+        centre = dict(type='CenterCropAll', crop_size=128)
+        assert crops == ([] if other else [centre])  # those are of that size
+    assert not other or cfg.model == load(LIDC).model
     ged, hm_iou = cfg.test_evaluator[:2]
     assert ged.num_samples == (16, 50, 100)
     assert hm_iou.num_samples == cfg.val_evaluator[0].num_samples == (16,)
     assert cfg.model.test_cfg.num_samples == 100
 
 
-def test_lidc_in_the_other_split():
-    cfg = load('car_lidc_60-20-20')
-    roots = {
-        cfg[f'{split}_dataloader'].dataset.data_root
-        for split in ('train', 'val', 'test')
-    }
-    assert roots == {'data/lidc_pickle_60-20-20'}
-    assert cfg.model == load(LIDC).model
-
-
 def test_cityscapes_of_the_authors_code():
     cfg = load(f'{CITYSCAPES}_authors')
-    train, val, test = (
-        cfg[f'{split}_dataloader'].dataset
-        for split in ('train', 'val', 'test')
-    )
+    train, val, test = datasets_of(cfg)
     held_out = ['darmstadt', 'monchengladbach', 'ulm']
     assert train.filter_cfg.without_cities == held_out
     assert val.filter_cfg.cities == held_out

@@ -94,18 +94,9 @@ def test_the_notebook(tmp_path):
         kernel_name='python3',
         resources=dict(metadata=dict(path=str(path.parent))),
     ).execute()
-    said = '\n'.join(
-        output.get('text', '')
-        for cell in notebook.cells
-        for output in cell.get('outputs', [])
-    )
+    outputs = [o for cell in notebook.cells for o in cell.get('outputs', [])]
+    said = '\n'.join(output.get('text', '') for output in outputs)
     for expected in ('Temperature:', 'GED_16', '00037_halo', 'ECE'):
         assert expected in said, said
     assert 'error' not in said.lower(), said
-    pictures = [
-        output
-        for cell in notebook.cells
-        for output in cell.get('outputs', [])
-        if 'image/png' in output.get('data', {})
-    ]
-    assert len(pictures) == 4
+    assert sum('image/png' in o.get('data', {}) for o in outputs) == 4
