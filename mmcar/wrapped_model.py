@@ -5,6 +5,7 @@ A module, a function or an ONNX file gives class scores for a batch of images;
 coherent samples of its probabilities.
 """
 
+import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -18,13 +19,19 @@ from typing_extensions import TypedDict, Unpack
 
 from .sampling import content_key, sample_labels
 from .sampling.drawing import SamplerSettings
+from .utils.arrays import as_tensor
 from .utils.checks import at_least, one_of
 from .utils.errors import UserError
-from .utils.windows import stitch, windows
+from .utils.windows import sides, stitch, windows
 
 OUTPUTS = ('logits', 'probs', 'sigmoid')
 KEYS = ('out', 'logits')
 """Where models keep their scores: torchvision's and Hugging Face's."""
+ONNX_TYPES = {
+    'tensor(float)': np.float32,
+    'tensor(float16)': np.float16,
+    'tensor(double)': np.float64,
+}
 Model = nn.Module | Callable[[Tensor], Any]
 Size = tuple[int, int]
 
@@ -52,7 +59,9 @@ class WrappedModel(nn.Module):
             them. It takes images (B, C, H, W), float32, and gives scores
             (B, K, h, w).
         output: What the scores are: 'logits' of K classes, their 'probs', or
-            'sigmoid': logits (B, 1, h, w) of the foreground.
+            'sigmoid': logits (B, 1, h, w) of the foreground. One channel of
+            'probs' is that of the foreground, too. Scores of another size
+            are resized as they are, logits as logits.
         key: Where the scores are if the model gives a dict, an object or a
             tuple: key, attribute or index. By default ``out`` (torchvision)
             or ``logits`` (Hugging Face).
@@ -102,16 +111,21 @@ class WrappedModel(nn.Module):
         at_least(1, divisor=divisor)
         self.model = load(model)
         self.output, self.key, self.bgr = output, key, bgr
-        self.size = (size, size) if isinstance(size, int) else size
+        self.size = None if size is None else sides('size', size)
         self.divisor = divisor
         self.window = windows(window, stride)
         self.classes = classes
-        self.channels = len(mean) if isinstance(mean, Sequence) else 3
-        for name, value in (('mean', mean), ('std', std)):
-            row = torch.as_tensor(value, dtype=torch.float32).reshape(-1, 1, 1)
-            self.register_buffer(name, row, persistent=False)
-        if not (self.std > 0).all():
-            raise UserError(f'std={std}: expected numbers above 0')
+        if isinstance(classes, str | int):
+            raise UserError(f'classes={classes!r}: expected a list of names')
+        for name, value, low in (('mean', mean, -torch.inf), ('std', std, 0)):
+            try:
+                row = torch.as_tensor(value, dtype=torch.float32)
+            except (TypeError, ValueError, RuntimeError):
+                row = torch.tensor(torch.nan)
+            if not ((row > low) & (row < torch.inf)).all():
+                raise UserError(f'{name}={value!r}: expected numbers > {low}')
+            self.register_buffer(name, row.reshape(-1, 1, 1), persistent=False)
+        self.channels = self.mean.numel() if np.ndim(mean) else 3
         for weight in self.parameters():  # images go where the model is
             self.mean = self.mean.to(weight.device)
             self.std = self.std.to(weight.device)
@@ -133,10 +147,19 @@ class WrappedModel(nn.Module):
         refuse_training(self.model)
         pixels = as_pixels(images).to(self.mean.device)
         pixels = pixels.flip(1) if self.bgr else pixels
-        if self.mean.numel() not in (1, pixels.shape[1]):
+        channels = pixels.shape[1]
+        if {self.mean.numel(), self.std.numel()} - {1, channels}:
             raise UserError(
-                f'images of {pixels.shape[1]} channels, but mean has '
-                f'{self.mean.numel()} numbers'
+                f'images of {channels} channels, but mean and std have '
+                f'{self.mean.numel()} and {self.std.numel()} numbers'
+            )
+        highest = pixels.max()
+        small = self.std.max() < 1 < highest / 2
+        if small or 0 < highest <= 1 < self.mean.min():
+            warnings.warn(
+                f'pixels are up to {highest:.3g}, which mean and std do not '
+                'look made for: give them in the range of the pixels',
+                stacklevel=2,
             )
         inputs = (pixels - self.mean) / self.std
         if self.window is None:
@@ -180,15 +203,15 @@ class WrappedModel(nn.Module):
         inner = seen.shape[2:]
         down, right = (-side % self.divisor for side in inner)
         seen = F.pad(seen, (0, right, 0, down), mode='replicate')
-        probs = self._probs(self.model(seen), len(inputs))
+        weight = next(self.parameters(), seen)
+        if weight.is_floating_point():  # of half or double precision
+            seen = seen.to(weight.dtype)
+        probs = self._probs(self.model(seen), seen)
         if self.classes is not None and len(self.classes) != probs.shape[1]:
             raise UserError(
                 f'classes: {len(self.classes)} names, but the model gives '
                 f'{probs.shape[1]} classes'
             )
-        check_sides(probs, seen)
-        if probs.shape[2:] != seen.shape[2:]:  # as of networks with a stride
-            probs = F.interpolate(probs, seen.shape[2:], mode='bilinear')
         probs = probs[..., : inner[0], : inner[1]]
         if probs.shape[2:] != (height, width):
             probs = F.interpolate(
@@ -196,13 +219,11 @@ class WrappedModel(nn.Module):
             )
         return probs / probs.sum(1, keepdim=True)
 
-    def _probs(self, found: Any, number: int) -> Tensor:
-        """Probabilities (B, K, h, w) of what the model gave."""
-        scores = self._pick(found)
-        if not isinstance(scores, Tensor):
-            scores = torch.as_tensor(scores)
+    def _probs(self, found: Any, seen: Tensor) -> Tensor:
+        """Probabilities (B, K, H, W) of what the model gave of images."""
+        scores = as_tensor('what the model gives', self._pick(found))
         scores = scores.to(self.mean.device, torch.float32)
-        shape = tuple(map(int, scores.shape))
+        shape, number = tuple(map(int, scores.shape)), len(seen)
         if scores.dim() != 4 or shape[0] != number or 0 in shape:
             raise UserError(
                 f'the model gives {shape} for {number} images: expected '
@@ -210,25 +231,34 @@ class WrappedModel(nn.Module):
             )
         if not scores.isfinite().all():
             raise UserError('the model gives NaN or infinite scores')
-        if (self.output == 'sigmoid') != (shape[1] == 1):
+        one, probs = shape[1] == 1, self.output == 'probs'
+        if not probs and (self.output == 'sigmoid') != one:
             raise UserError(
                 f'the model gives {shape[1]} channels with '
-                f"output={self.output!r}: one channel is 'sigmoid', more are "
-                "'logits' or 'probs'"
+                f"output={self.output!r}: one channel is 'sigmoid' or 'probs',"
+                " more are 'logits' or 'probs'"
             )
-        if self.output == 'sigmoid':
-            return torch.cat((-scores, scores), 1).sigmoid()
-        adds_up = bool(
-            (scores >= -1e-4).all()
-            and ((scores.sum(1) - 1).abs() < 1e-3).all()
-        )
-        if adds_up != (self.output == 'probs'):
+        inside = bool(((scores >= -1e-4) & (scores <= 1 + 1e-4)).all())
+        if one:
+            if inside and not probs and scores.max() > scores.min():
+                warnings.warn(
+                    "output='sigmoid', but all scores are in [0, 1]: if they "
+                    "are probabilities already, say output='probs'",
+                    stacklevel=2,
+                )
+            ground = 1 - scores if probs else 0 * scores
+            scores = torch.cat((ground, scores), 1)
+        adds_up = inside and bool(((scores.sum(1) - 1).abs() < 1e-3).all())
+        if self.output != 'sigmoid' and adds_up != probs:
             what = 'are' if adds_up else 'are not'
             raise UserError(
                 f'output={self.output!r}, but the scores {what} '
                 'probabilities that add up to 1'
             )
-        return scores if self.output == 'probs' else scores.softmax(1)
+        check_sides(scores, seen)
+        if scores.shape[2:] != seen.shape[2:]:  # as of networks with a stride
+            scores = F.interpolate(scores, seen.shape[2:], mode='bilinear')
+        return scores if probs else scores.softmax(1)
 
     def _pick(self, found: Any) -> Any:
         """The scores among all that the model gave."""
@@ -249,21 +279,19 @@ class WrappedModel(nn.Module):
 
 def as_pixels(images: Tensor | np.ndarray) -> Tensor:
     """Images (B, C, H, W), float32, of tensors or NumPy's (B, H, W, C)."""
-    if isinstance(images, np.ndarray):
-        images = torch.from_numpy(np.ascontiguousarray(images))
-        images = images.movedim(-1, 1) if images.dim() == 4 else images
-    if not isinstance(images, Tensor) or images.dim() != 4:
-        got = getattr(images, 'shape', type(images).__name__)
+    pixels = as_tensor('images', images).float()
+    if isinstance(images, np.ndarray) and pixels.dim() == 4:
+        pixels = pixels.movedim(-1, 1)
+    if pixels.dim() != 4 or 0 in pixels.shape:
         raise UserError(
             f'images: expected a tensor (B, C, H, W) or an array '
-            f'(B, H, W, C), got {got if isinstance(got, str) else tuple(got)}'
+            f'(B, H, W, C), got {tuple(images.shape)}'
         )
-    if images.shape[1] > 16:
+    if pixels.shape[1] > 16:
         raise UserError(
-            f'images of {images.shape[1]} channels: expected tensors '
+            f'images of {pixels.shape[1]} channels: expected tensors '
             '(B, C, H, W), arrays (B, H, W, C)'
         )
-    pixels = images.float()
     if not pixels.isfinite().all():
         raise UserError('images: found NaN or infinite pixels')
     return pixels
@@ -277,7 +305,7 @@ def load(model: Model | str | Path) -> Model:
             return OnnxModel(name)
         model = call_factory(name)
     refuse_training(model)
-    if not callable(model):
+    if not callable(model) or isinstance(model, type):
         raise UserError(
             'model: expected a module, a callable, an .onnx file or '
             f"'package.module:factory', got {type(model).__name__}"
@@ -353,16 +381,25 @@ class OnnxModel:
         except Exception as error:  # the runtime's own kinds have no base
             raise UserError(f'{path}: no ONNX model ({error})') from error
         self.path = path
-        self.inputs = [node.name for node in self.session.get_inputs()]
-        if len(self.inputs) != 1:
+        nodes = self.session.get_inputs()
+        self.inputs = [node.name for node in nodes]
+        if len(nodes) != 1 or nodes[0].type not in ONNX_TYPES:
             raise UserError(
-                f'{path}: expected one input, images, got {self.inputs}'
+                f'{path}: expected one input, images of '
+                f'{"or ".join(ONNX_TYPES)}, got {[*map(str, nodes)]}'
             )
+        self.dtype = ONNX_TYPES[nodes[0].type]
 
     def __call__(self, images: Tensor) -> Any:
         """Scores (B, K, h, w), or all outputs by name if there are more."""
-        feeds = {self.inputs[0]: images.cpu().numpy()}
-        found = self.session.run(None, feeds)
+        feeds = {self.inputs[0]: images.cpu().numpy().astype(self.dtype)}
+        try:
+            found = self.session.run(None, feeds)
+        except Exception as error:  # likewise
+            raise UserError(
+                f'{self.path} cannot take images {tuple(images.shape)} '
+                f'({error}); size, divisor or window may help'
+            ) from error
         if len(found) == 1:
             return found[0]
         names = [node.name for node in self.session.get_outputs()]

@@ -48,10 +48,8 @@ def normalized(images):
 
 def plain(net, images):
     seen = F.pad(normalized(images), (0, 1, 0, 1), mode='replicate')
-    logits = net(seen)
-    probs = logits.softmax(1)
-    probs = F.interpolate(probs, scale_factor=2, mode='bilinear')
-    return probs[..., :13, :17]
+    logits = F.interpolate(net(seen), scale_factor=2, mode='bilinear')
+    return logits.softmax(1)[..., :13, :17]
 
 
 @torch.no_grad()
@@ -59,7 +57,8 @@ def test_odd_sizes_are_padded_by_the_edge_and_cut(net, images):
     model = WrappedModel(net, mean=MEAN, std=STD, divisor=2)
     assert torch.allclose(model(images), plain(net, images), atol=1e-6)
     array = images.permute(0, 2, 3, 1).numpy()
-    assert torch.equal(model(array), model(images))
+    for same in (array, array.astype('>u2'), array[:, ::-1][:, ::-1]):
+        assert torch.equal(model(same), model(images))
     model = WrappedModel(net, mean=MEAN, std=STD, divisor=2, bgr=True)
     expected = plain(net, images.flip(1))
     assert torch.allclose(model(images), expected, atol=1e-6)
@@ -87,14 +86,46 @@ def test_scores_are_found_in_what_models_give(net, images, pack, key):
 def test_kinds_of_scores(images):
     net = Halving(2).eval()
     logits = WrappedModel(net, divisor=2)(images)
-    probs = WrappedModel(
-        lambda x: net(x).softmax(1), output='probs', divisor=2
-    )
-    assert torch.allclose(probs(images), logits, atol=1e-6)
-    sigmoid = WrappedModel(
-        lambda x: net(x)[:, 1:] - net(x)[:, :1], output='sigmoid', divisor=2
-    )
-    assert torch.allclose(sigmoid(images), logits, atol=1e-6)
+    up = nn.Upsample(scale_factor=2, mode='bilinear')
+    for output, scores in (
+        ('probs', lambda x: up(net(x)).softmax(1)),
+        ('probs', lambda x: up(net(x)).softmax(1)[:, 1:]),
+        ('sigmoid', lambda x: net(x)[:, 1:] - net(x)[:, :1]),
+    ):
+        model = WrappedModel(scores, output=output, divisor=2)
+        assert torch.allclose(model(images), logits, atol=1e-6)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(
+    'dtype, close', [(torch.float64, 1e-6), (torch.bfloat16, 0.1)]
+)
+def test_weights_of_any_precision(images, dtype, close):
+    settings = dict(mean=MEAN, std=STD, divisor=2)
+    found = WrappedModel(Halving().eval().to(dtype), **settings)(images)
+    expected = WrappedModel(Halving().eval(), **settings)(images)
+    assert torch.allclose(found, expected, atol=close)
+
+
+@pytest.mark.parametrize(
+    'scores, scale, settings',
+    [
+        (lambda x: x, 1, dict(mean=[0.4] * 3, std=0.2)),
+        (lambda x: x, 1 / 255, dict(mean=MEAN, std=STD)),
+        (lambda x: x[:, :1].sigmoid(), 1, dict(output='sigmoid')),
+    ],
+)
+def test_a_likely_mistake_is_told(scores, scale, settings, images):
+    with pytest.warns(UserWarning, match='range|probs'):
+        WrappedModel(scores, **settings)(images * scale)
+
+
+@pytest.mark.filterwarnings('error')
+def test_usual_ranges_are_not(net, images):
+    settings = dict(mean=[0.4] * 3, std=0.2, divisor=2)
+    WrappedModel(net, **settings)(images / 255)
+    WrappedModel(net, mean=MEAN, std=STD, divisor=2)(images)
+    WrappedModel(lambda x: x[:, :1] - 9, output='sigmoid')(images)
 
 
 @torch.no_grad()
@@ -118,10 +149,8 @@ def test_a_size_of_its_own(net, images):
     model = WrappedModel(net, mean=MEAN, std=STD, size=(8, 10))
     how = dict(mode='bilinear', antialias=True)
     seen = F.interpolate(normalized(images), (8, 10), **how)
-    probs = F.interpolate(
-        net(seen).softmax(1), scale_factor=2, mode='bilinear'
-    )
-    expected = F.interpolate(probs, (13, 17), **how)
+    logits = F.interpolate(net(seen), scale_factor=2, mode='bilinear')
+    expected = F.interpolate(logits.softmax(1), (13, 17), **how)
     assert torch.allclose(model(images), expected, rtol=0, atol=1e-6)
 
 
@@ -186,6 +215,12 @@ def test_a_factory_by_name(net, images):
         (lambda: WrappedModel(nn.Identity().eval(), output='x'), 'output'),
         (lambda: WrappedModel(nn.Identity().eval(), std=0), 'std'),
         (lambda: WrappedModel(nn.Identity().eval(), stride=(1, 1)), 'stride'),
+        (lambda: WrappedModel(nn.Identity().eval(), size='a'), 'size'),
+        (lambda: WrappedModel(nn.Identity().eval(), size=(0, 3)), 'size'),
+        (lambda: WrappedModel(nn.Identity().eval(), mean='a'), 'mean'),
+        (lambda: WrappedModel(nn.Identity().eval(), mean=None), 'mean'),
+        (lambda: WrappedModel(nn.Identity().eval(), classes='ab'), 'classes'),
+        (lambda: WrappedModel(nn.Conv2d), 'type'),
     ],
 )
 def test_what_is_no_model_is_refused(build, named):
@@ -208,6 +243,8 @@ def test_what_is_no_model_is_refused(build, named):
         (lambda x: x, dict(output='probs'), "output='probs'"),
         (lambda x: dict(scores=x), {}, 'scores'),
         (lambda x: x, dict(mean=[1.0, 2.0]), 'mean'),
+        (lambda x: x, dict(std=[1.0, 2.0]), 'std'),
+        (lambda x: dict(out=None), {}, 'NoneType'),
     ],
 )
 def test_what_gives_no_scores_is_refused(net, settings, named, images):
@@ -223,6 +260,9 @@ def test_what_gives_no_scores_is_refused(net, settings, named, images):
         (torch.rand(1, 64, 64, 3), '64 channels'),
         (torch.full((1, 3, 8, 8), torch.nan), 'NaN'),
         ('image.png', 'str'),
+        (np.full((1, 8, 8, 3), 'a'), '<U1'),
+        (torch.rand(1, 3, 8, 8) + 0j, 'complex'),
+        (torch.rand(0, 3, 8, 8), '(0, 3, 8, 8)'),
     ],
 )
 def test_what_is_no_image_is_refused(net, images, named):

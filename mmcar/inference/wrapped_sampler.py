@@ -7,11 +7,12 @@ import torch
 from torch import Tensor
 from typing_extensions import Unpack
 
-from ..evaluation.functional.inputs import as_tensor
 from ..sampling import content_key, sample_labels
 from ..sampling.drawing import SamplerSettings
 from ..structures import label_distribution
 from ..structures.colours import visible
+from ..utils.arrays import as_tensor
+from ..utils.checks import at_least, not_negative
 from ..utils.errors import UserError, needing
 from ..utils.precision import safe_log
 from ..utils.scaling import rescale
@@ -85,6 +86,8 @@ class WrappedSampler(WrappedModel):
                 f'{len(images)} batches of images, {len(labels)} of labels: '
                 'expected as many'
             )
+        at_least(1, num_pixels=num_pixels)
+        not_negative(ridge=ridge)
         self.fitted = None
         each = max(1, num_pixels // max(1, sum(map(len, images))))
         found = []

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from typing_extensions import TypedDict
 
+from ..utils.arrays import as_tensor
 from ..utils.checks import one_of, positive
 from ..utils.errors import UserError
 from ..utils.precision import safe_log
@@ -120,15 +121,12 @@ def sample_labels(
 
 def _as_scores(given: Tensor | np.ndarray) -> Tensor:
     """Tensor (B, K, H, W) of float32."""
-    if isinstance(given, np.ndarray) and given.dtype.kind == 'f':
-        values = torch.from_numpy(np.array(given, np.float32))
-    elif isinstance(given, Tensor) and given.is_floating_point():
-        values = given.float()
-    else:
+    values = as_tensor('logits_or_probs', given)
+    if not values.is_floating_point():
         raise UserError(
-            f'logits_or_probs of type {getattr(given, "dtype", type(given))}: '
-            'expected a tensor or a NumPy array of floats'
+            f'logits_or_probs of type {values.dtype}: expected floats'
         )
+    values = values.float()
     if values.dim() != 4 or values.shape[1] < 2 or not values.numel():
         raise UserError(
             f'logits_or_probs of shape {tuple(values.shape)}: expected '

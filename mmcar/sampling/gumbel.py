@@ -14,6 +14,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import torch
@@ -51,7 +52,7 @@ def drop_unlikely(log_probs: Tensor, floor: float) -> Tensor:
 
 def check_floor(floor: float, num_classes: int) -> None:
     """Refuse a floor that could leave no class at a pixel."""
-    if not 0 <= floor < 1 / num_classes:
+    if not isinstance(floor, Real) or not 0 <= floor < 1 / num_classes:
         raise UserError(
             f'floor={floor!r}: expected 0 <= floor < 1 / {num_classes}, '
             'so that a class is left at every pixel'

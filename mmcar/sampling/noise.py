@@ -7,6 +7,7 @@ size, the order of the images or the number of processes.
 
 import hashlib
 import math
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
@@ -46,7 +47,11 @@ class BaseNoise(ABC):
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         size = math.prod(shape)
         at_least(1, num_samples=num_samples, noise_size=size)
-        seeds = (seed,) if isinstance(seed, int) else tuple(seed)
+        given = seed if isinstance(seed, Sequence) else (seed,)
+        try:
+            seeds = tuple(map(operator.index, given))
+        except TypeError:
+            raise UserError(f'seed={seed!r}: expected an integer') from None
         draws = [
             self._draw(num_samples, size, _entropy(seeds, key)) for key in keys
         ]

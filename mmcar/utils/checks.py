@@ -1,6 +1,7 @@
 """Refusals of bad config values, naming the key and the value."""
 
 from collections.abc import Collection
+from numbers import Integral, Real
 
 from torch import Tensor
 
@@ -10,7 +11,7 @@ from ..utils.errors import UserError
 def at_least(minimum: int, **values: int) -> None:
     """Refuse any of the named values that is no integer >= ``minimum``."""
     for key, value in values.items():
-        known = isinstance(value, int) and not isinstance(value, bool)
+        known = isinstance(value, Integral) and not isinstance(value, bool)
         if not known or value < minimum:
             raise UserError(
                 f'{key}={value!r}: expected an integer of at least {minimum}'
@@ -28,7 +29,7 @@ def one_of(choices: Collection, **values: object) -> None:
 def fraction(**values: float) -> None:
     """Refuse any of the named values that is not in [0, 1)."""
     for key, value in values.items():
-        if not 0 <= value < 1:
+        if not isinstance(value, Real) or not 0 <= value < 1:
             raise UserError(f'{key}={value!r}: expected 0 <= {key} < 1')
 
 
@@ -45,12 +46,12 @@ def channels(image: Tensor, **values: int) -> None:
 def positive(**values: float) -> None:
     """Refuse any of the named values that is not above zero."""
     for key, value in values.items():
-        if not value > 0:  # NaN is not
+        if not isinstance(value, Real) or not value > 0:  # NaN is not
             raise UserError(f'{key}={value!r}: expected > 0')
 
 
 def not_negative(**values: float) -> None:
     """Refuse any of the named values that is below zero."""
     for key, value in values.items():
-        if not value >= 0:  # NaN is not
+        if not isinstance(value, Real) or not value >= 0:  # NaN is not
             raise UserError(f'{key}={value!r}: expected >= 0')

@@ -1,5 +1,6 @@
 """Windows over an image that does not fit a network at once."""
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -57,21 +58,27 @@ def windows(window: Any, stride: Any = None) -> Window | None:
 
 def _checked(names: tuple[str, str], window: Any, stride: Any) -> Window:
     """Size and stride as pairs, or a UserError that names the wrong one."""
-    pairs = []
-    for name, value in zip(names, (window, stride), strict=True):
-        sides = (value, value) if isinstance(value, int) else value
-        if not sides or len(sides) != 2 or min(sides) < 1:
-            raise UserError(
-                f'{name}={value!r}: expected a height and width in pixels.'
-            )
-        pairs.append((int(sides[0]), int(sides[1])))
-    size, step = pairs
+    size, step = sides(names[0], window), sides(names[1], stride)
     if step[0] > size[0] or step[1] > size[1]:
         raise UserError(
             f'{names[1]}={step} leaves gaps between windows of '
             f'{names[0]}={size}: make it smaller.'
         )
     return size, step
+
+
+def sides(name: str, value: Any) -> tuple[int, int]:
+    """Height and width; a UserError names a value that is neither."""
+    pair = (value, value) if isinstance(value, int) else value
+    try:
+        height, width = map(operator.index, pair)
+    except (TypeError, ValueError):
+        height = width = 0
+    if min(height, width) < 1:
+        raise UserError(
+            f'{name}={value!r}: expected a height and width in pixels.'
+        )
+    return height, width
 
 
 def window_for(image: Tensor) -> Window | None:

@@ -72,6 +72,8 @@ def test_arrays_and_tensors_of_any_precision():
     wide = LOGITS.double().numpy()[..., ::-1]
     array = sample_labels(wide, 6, keys=['a', 'b'])
     assert isinstance(array, np.ndarray)
+    wider = sample_labels(wide, np.int64(6), np.int64(0), keys=['a', 'b'])
+    assert (wider == array).all()
     assert (array[..., ::-1] == drawn.numpy()).all()
     halves = LOGITS.softmax(1).to(torch.bfloat16)
     again = sample_labels(halves, 6, keys=['a', 'b'])
@@ -109,6 +111,12 @@ def test_values_are_told_apart_or_refused():
         (LOGITS, dict(noise='uniform'), 'noise='),
         (LOGITS, dict(temperature=0.0), 'temperature='),
         (LOGITS, dict(num_samples=0), 'num_samples=0'),
+        (LOGITS, dict(seed='a'), 'seed='),
+        (LOGITS, dict(seed=None), 'seed='),
+        (LOGITS, dict(temperature='a'), 'temperature='),
+        (LOGITS, dict(correlation_length='a'), 'correlation_length='),
+        (LOGITS, dict(floor='a'), 'floor='),
+        (LOGITS + 0j, {}, 'complex'),
     ],
 )
 def test_what_does_not_fit_is_refused(given, options, named):

@@ -10,10 +10,11 @@ from typing_extensions import Unpack
 
 from ...sampling.kernels import label_dtype
 from ...structures import ClassFlips, label_distribution
+from ...utils.checks import at_least
 from ...utils.errors import UserError
 from ...utils.ids import has_id
 from .distances import ged_terms, matching_scores
-from .inputs import Maps, as_tensor
+from .inputs import Maps, as_tensor, check_maps
 from .iou import Comparison, PairOptions
 
 
@@ -101,6 +102,7 @@ class Bounds:
     ) -> None:
         counts = [num_samples] if isinstance(num_samples, int) else num_samples
         self.counts = tuple(counts)
+        at_least(1, num_samples=min(self.counts, default=0))
         self.how = Comparison(**options)
         self.flips = ClassFlips.parse(flips, self.how.num_classes)
         self.generator = Generator().manual_seed(seed)
@@ -113,6 +115,7 @@ class Bounds:
         labels = as_tensor('labels', labels).cpu()
         known = dict(gt_sem_segs=dict(data=labels), class_flips=self.flips)
         ignored = self.how.ignore_index
+        check_maps('labels', labels, self.how.num_classes, ignored)
         probs, _ = label_distribution(known, self.how.num_classes, ignored)
         truth = Truth(probs, _drawable(labels, probs, ignored), self.flips)
         unlabelled = has_id(labels, ignored).flatten(1).all(1).sum()
@@ -149,8 +152,9 @@ def bounds(
     """Scores of samplers that know the labels, on a whole data set.
 
     Args:
-        labels: Label maps (N, A, H, W), or (A, H, W) of one image after the
-            other with as many annotators as it has. Read once.
+        labels: Label maps (N, A, H, W) or (A, H, W); or (A, H, W) of one
+            image after the other, with as many annotators as it has, which
+            are read once.
         num_samples: Sample count, or several.
         flips: Table of class flips, or its rows.
         seed: Of all draws.
@@ -169,7 +173,8 @@ def bounds(
         0.167
     """
     samplers = Bounds(num_samples, flips, seed, **options)
-    for own in labels:
+    alone = isinstance(labels, Maps) and labels.ndim == 3
+    for own in [labels] if alone else labels:
         samplers.add(own)
     return samplers.scores()
 

@@ -55,10 +55,13 @@ def _observe(
     valid = ~has_id(labels, ignore_index)
     if weights is None:
         weights = valid.double()
-    elif weights.shape != labels.shape:
+    elif (
+        weights.shape != labels.shape
+        or not ((weights >= 0) & weights.isfinite()).all()
+    ):
         raise UserError(
-            f'weights: expected the shape of labels {tuple(labels.shape)}, '
-            f'got {tuple(weights.shape)}'
+            'weights: expected finite numbers >= 0 of the shape of labels '
+            f'{tuple(labels.shape)}, got a shape {tuple(weights.shape)}'
         )
     else:
         weights = weights.to(probs.device, torch.float64) * valid

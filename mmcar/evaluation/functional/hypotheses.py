@@ -15,7 +15,6 @@ from .inputs import (
     Maps,
     as_tensor,
     check_maps,
-    check_same_size,
     image_weights,
     per_image,
 )
@@ -212,7 +211,6 @@ def hypotheses(
     ) -> list[Hypothesis]:
         check_maps('samples', maps, num_classes)
         check_maps('decision', decided, num_classes)
-        check_same_size(samples=maps, decision=decided)
         distances = sample_distances(maps, num_classes, classes)
         weights = _weights(maps, weights)
         found = []
@@ -224,9 +222,17 @@ def hypotheses(
             found.append(Hypothesis(share, tuple(members), best, changes))
         return sorted(found, key=lambda h: h.probability, reverse=True)
 
-    decisions = as_tensor('decision', decision).unsqueeze(-3)
+    samples = as_tensor('samples', samples)
+    decided = as_tensor('decision', decision)
+    own = samples.shape[:-3] + samples.shape[-2:]
+    if decided.shape != own:
+        raise UserError(
+            f'decision of shape {tuple(decided.shape)} for samples of shape '
+            f'{tuple(samples.shape)}: expected {tuple(own)}'
+        )
+    decided = decided.unsqueeze(-3)
     return per_image(
-        find, samples, decisions, sample_weights, num_samples=num_samples
+        find, samples, decided, sample_weights, num_samples=num_samples
     )
 
 

@@ -8,29 +8,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from ...utils.arrays import Maps, as_tensor
 from ...utils.errors import UserError
 from ...utils.ids import has_id
 
-Maps = Tensor | np.ndarray
 _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
-
-
-def as_tensor(name: str, values: Maps) -> Tensor:
-    """A tensor as it is, an array as a tensor of its own."""
-    if isinstance(values, np.ndarray) and values.dtype.kind in 'buif':
-        wide = values.dtype.kind in 'ui' and values.itemsize > 1
-        kind = np.int64 if wide else values.dtype.newbyteorder('=')
-        return torch.from_numpy(np.array(values, kind, order='C'))
-    if isinstance(values, Tensor):
-        return values
-    raise UserError(
-        f'{name}: expected a tensor or an array of numbers, got '
-        f'{getattr(values, "dtype", type(values).__name__)}'
-    )
 
 
 def check_maps(

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from typing_extensions import Required, TypedDict, Unpack
 
-from ...utils.checks import one_of
+from ...utils.checks import at_least, one_of
 from ...utils.errors import UserError
 from ...utils.ids import has_id
 from .inputs import Maps, check_maps, check_same_size, per_image
@@ -185,11 +185,13 @@ class Comparison:
     ignore_index: int = 255
 
     def __post_init__(self) -> None:
-        valid = all(0 <= c < self.num_classes for c in self.ids)
-        if not self.ids or not valid or len(set(self.ids)) < len(self.ids):
+        at_least(1, num_classes=self.num_classes)
+        ids = [] if isinstance(self.classes, int) else self.ids
+        valid = all(0 <= c < self.num_classes for c in ids)
+        if not ids or not valid or len(set(ids)) < len(ids):
             raise UserError(
                 'classes: expected distinct ids in '
-                f'0..{self.num_classes - 1}, got {self.ids}'
+                f'0..{self.num_classes - 1}, got {self.classes}'
             )
         one_of(('skip', 'one'), absent=self.rule)
 

@@ -11,6 +11,7 @@ import torch
 from mmcar.evaluation import bounds
 from mmcar.evaluation.functional.bounds import SAMPLERS, Truth
 from mmcar.structures import ClassFlips, label_distribution
+from mmcar.utils.errors import UserError
 
 from .. import brute_force as bf
 
@@ -98,6 +99,16 @@ def test_annotators_who_labelled_nothing_are_not_drawn():
         for key in ('GED_16', 'HM-IoU_16', 'D_max_16', 'diversity_16'):
             got = scores[name][key]
             assert got == pytest.approx(row[key], rel=1e-12), (name, key)
+
+
+def test_one_image_and_what_are_no_labels():
+    labels, how = bf.maps(3, 2), dict(num_classes=2, num_samples=2)
+    assert bounds(labels, **how) == bounds(labels[None].numpy(), **how)
+    for wrong in (labels.float(), labels + 1):
+        with pytest.raises(UserError, match='labels'):
+            bounds(wrong, **how)
+    with pytest.raises(UserError, match='num_samples'):
+        bounds(labels, num_classes=2, num_samples=0)
 
 
 def test_no_images():

@@ -80,7 +80,10 @@ def test_the_number_of_samples_tells_as_many_images_as_samples():
         (dict(x=torch.full((2, 5, 7), 255)), r'samples.*0\.\.2, .*\[255\]'),
         (dict(x=torch.full((2, 5, 7), -1)), r'samples: .*\[-1\]'),
         (dict(y=torch.full((2, 5, 7), 7)), r'labels: .*or 255.*\[7\]'),
-        (dict(classes=(3,)), r'classes.*0\.\.2.*\[3\]'),
+        (dict(classes=(3,)), r'classes.*0\.\.2.*3'),
+        (dict(classes=1), 'classes.*1'),
+        (dict(num_classes='3'), 'num_classes'),
+        (dict(num_classes=0), 'num_classes'),
         (dict(classes=()), 'classes'),
         (dict(classes=(1, 1)), 'classes'),
         (dict(absent='zero'), 'absent.*zero'),
@@ -113,6 +116,27 @@ def test_bad_probabilities(probs, labels, message):
         calibration(probs, labels.int())
     with pytest.raises(UserError, match='num_bins'):
         calibration(probs, labels.int(), num_bins=0)
+
+
+@pytest.mark.parametrize('wrong', [-1, torch.nan, torch.inf])
+def test_bad_weights_of_observations(wrong):
+    labels = torch.zeros(1, 3, 3).int()
+    weights = labels.double() + wrong
+    with pytest.raises(UserError, match='weights'):
+        calibration(torch.full((2, 3, 3), 0.5), labels, weights=weights)
+
+
+def test_masks_count_as_labels():
+    x, y = bf.maps(3, 2), bf.maps(2, 2, seed=1)
+    for score in SCORES:
+        want = score(x, y, num_classes=2)
+        assert score(x > 0, y.numpy() > 0, num_classes=2) == want
+
+
+@pytest.mark.parametrize('shape', [(), (5,), (1, 5, 7), (7, 5)])
+def test_decisions_of_another_shape(shape):
+    with pytest.raises(UserError, match=r'decision.*\(5, 7\)'):
+        hypotheses(bf.maps(3, 3), torch.zeros(shape).int(), **THREE)
 
 
 def test_weights_of_every_image():

@@ -57,10 +57,10 @@ def plain(net: nn.Module, image: torch.Tensor) -> torch.Tensor:
     padding = (0, -width % 4, 0, -height % 4)
     seen = nn.functional.pad(seen, padding, mode='replicate')
     with torch.no_grad():
-        probs = net(seen).softmax(1)
+        logits = net(seen)
     size = seen.shape[2:]
-    probs = nn.functional.interpolate(probs, size, mode='bilinear')
-    return probs[0, :, :height, :width]
+    logits = nn.functional.interpolate(logits, size, mode='bilinear')
+    return logits.softmax(1)[0, :, :height, :width]
 
 
 def odd_image(height=13, width=18) -> torch.Tensor:
