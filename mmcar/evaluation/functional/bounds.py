@@ -173,8 +173,9 @@ def bounds(
         0.167
     """
     samplers = Bounds(num_samples, flips, seed, **options)
-    alone = isinstance(labels, Maps) and labels.ndim == 3
-    for own in [labels] if alone else labels:
+    one = isinstance(labels, Maps) and labels.ndim == 3
+    images: Iterable = [labels] if one else labels
+    for own in images:
         samplers.add(own)
     return samplers.scores()
 
