@@ -27,11 +27,7 @@ from .utils.windows import sides, stitch, windows
 OUTPUTS = ('logits', 'probs', 'sigmoid')
 KEYS = ('out', 'logits')
 """Where models keep their scores: torchvision's and Hugging Face's."""
-ONNX_TYPES = {
-    'tensor(float)': np.float32,
-    'tensor(float16)': np.float16,
-    'tensor(double)': np.float64,
-}
+ONNX_TYPES = dict(float=np.float32, float16=np.float16, double=np.float64)
 Model = nn.Module | Callable[[Tensor], Any]
 Size = tuple[int, int]
 
@@ -126,10 +122,8 @@ class WrappedModel(nn.Module):
                 raise UserError(f'{name}={value!r}: expected numbers > {low}')
             self.register_buffer(name, row.reshape(-1, 1, 1), persistent=False)
         self.channels = self.mean.numel() if np.ndim(mean) else 3
-        for weight in self.parameters():  # images go where the model is
-            self.mean = self.mean.to(weight.device)
-            self.std = self.std.to(weight.device)
-            break
+        device = next(self.parameters(), self.mean).device  # images go there
+        self.mean, self.std = self.mean.to(device), self.std.to(device)
         self.eval()
 
     def train(self, mode: bool = True) -> 'WrappedModel':
@@ -187,10 +181,22 @@ class WrappedModel(nn.Module):
         Returns:
             (B, S, H, W).
         """
+        return self._draw(images, num_samples, seed, **sampler)[1]
+
+    def _draw(
+        self,
+        images: Tensor | np.ndarray,
+        num_samples: int,
+        seed: int,
+        **sampler: Unpack[SamplerSettings],
+    ) -> tuple[Tensor, Tensor]:
+        """Probabilities (B, K, H, W) and samples (B, S, H, W)."""
         sampler.setdefault('keys', [*map(content_key, as_pixels(images))])
-        return sample_labels(
-            self(images), num_samples, seed, kind='probs', **sampler
+        probs = self(images)
+        labels = sample_labels(
+            probs, num_samples, seed, kind='probs', **sampler
         )
+        return probs, labels
 
     def _see(self, inputs: Tensor) -> Tensor:
         """Probabilities (B, K, H, W) of normalised images of that size."""
@@ -234,9 +240,8 @@ class WrappedModel(nn.Module):
         one, probs = shape[1] == 1, self.output == 'probs'
         if not probs and (self.output == 'sigmoid') != one:
             raise UserError(
-                f'the model gives {shape[1]} channels with '
-                f"output={self.output!r}: one channel is 'sigmoid' or 'probs',"
-                " more are 'logits' or 'probs'"
+                f"the model gives {shape[1]} channels: 'sigmoid' is of one, "
+                f"'logits' of more, 'probs' of any; output={self.output!r}"
             )
         inside = bool(((scores >= -1e-4) & (scores <= 1 + 1e-4)).all())
         if one:
@@ -282,15 +287,10 @@ def as_pixels(images: Tensor | np.ndarray) -> Tensor:
     pixels = as_tensor('images', images).float()
     if isinstance(images, np.ndarray) and pixels.dim() == 4:
         pixels = pixels.movedim(-1, 1)
-    if pixels.dim() != 4 or 0 in pixels.shape:
+    if pixels.dim() != 4 or 0 in pixels.shape or pixels.shape[1] > 16:
         raise UserError(
-            f'images: expected a tensor (B, C, H, W) or an array '
-            f'(B, H, W, C), got {tuple(images.shape)}'
-        )
-    if pixels.shape[1] > 16:
-        raise UserError(
-            f'images of {pixels.shape[1]} channels: expected tensors '
-            '(B, C, H, W), arrays (B, H, W, C)'
+            'images: expected a tensor (B, C, H, W) or an array (B, H, W, C) '
+            f'of 1 to 16 channels, got {tuple(images.shape)}'
         )
     if not pixels.isfinite().all():
         raise UserError('images: found NaN or infinite pixels')
@@ -383,12 +383,13 @@ class OnnxModel:
         self.path = path
         nodes = self.session.get_inputs()
         self.inputs = [node.name for node in nodes]
-        if len(nodes) != 1 or nodes[0].type not in ONNX_TYPES:
+        kind = nodes[0].type.removeprefix('tensor(')[:-1]
+        if len(nodes) != 1 or kind not in ONNX_TYPES:
             raise UserError(
                 f'{path}: expected one input, images of '
                 f'{"or ".join(ONNX_TYPES)}, got {[*map(str, nodes)]}'
             )
-        self.dtype = ONNX_TYPES[nodes[0].type]
+        self.dtype = ONNX_TYPES[kind]
 
     def __call__(self, images: Tensor) -> Any:
         """Scores (B, K, h, w), or all outputs by name if there are more."""

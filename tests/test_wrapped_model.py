@@ -257,7 +257,7 @@ def test_what_gives_no_scores_is_refused(net, settings, named, images):
     [
         (torch.rand(3, 8, 8), '(3, 8, 8)'),
         (np.zeros((8, 8, 3)), '(8, 8, 3)'),
-        (torch.rand(1, 64, 64, 3), '64 channels'),
+        (torch.rand(1, 64, 64, 3), '(1, 64, 64, 3)'),
         (torch.full((1, 3, 8, 8), torch.nan), 'NaN'),
         ('image.png', 'str'),
         (np.full((1, 8, 8, 3), 'a'), '<U1'),

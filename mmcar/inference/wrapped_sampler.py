@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from typing_extensions import Unpack
 
-from ..sampling import content_key, sample_labels
+from ..sampling import content_key
 from ..sampling.drawing import SamplerSettings
 from ..structures import label_distribution
 from ..structures.colours import visible
@@ -95,22 +95,18 @@ class WrappedSampler(WrappedModel):
             probs, maps = self(batch), as_tensor('labels', given)
             maps = maps[:, None] if maps.dim() == 3 else maps
             size = (len(probs), *probs.shape[2:])
-            if maps.is_floating_point():
+            fit = maps.dim() == 4 and (len(maps), *maps.shape[2:]) == size
+            if maps.is_floating_point() or not fit:
                 raise UserError(
-                    f'labels: expected integer label maps, got {maps.dtype}'
-                )
-            if maps.dim() != 4 or (len(maps), *maps.shape[2:]) != size:
-                raise UserError(
-                    f'labels of shape {tuple(maps.shape)} for images that '
-                    f'are {size}: expected (images, height, width) or '
-                    '(images, annotators, height, width)'
+                    f'labels: {maps.dtype} of shape {tuple(maps.shape)} for '
+                    f'images that are {size}: expected integers (images, '
+                    'height, width) or (images, annotators, height, width)'
                 )
             for one, own in zip(probs, maps.to(probs.device), strict=True):
                 sample = dict(gt_sem_segs=dict(data=own))
                 known = label_distribution(sample, len(one), ignore_index)
-                log_probs = safe_log(one)
                 key = content_key(one)
-                found.append(draw_pixels(log_probs, *known, each, key))
+                found.append(draw_pixels(safe_log(one), *known, each, key))
         pixels = [part for part in found if part is not None]
         if not pixels:
             raise UserError('labels: no labelled pixel to fit on')
@@ -177,15 +173,8 @@ class WrappedSampler(WrappedModel):
         """Results of images of one size; see `StochasticInferencer`."""
         images = torch.stack([one.packed['inputs'] for one in batch])
         settings = SamplerSettings(**(sampler or {}))
-        settings.setdefault('keys', [*map(content_key, images)])
-        probs = self(images)
-        drawn = sample_labels(
-            probs,
-            16 if num_samples is None else num_samples,
-            seed or 0,
-            kind='probs',
-            **settings,
-        )
+        wanted = 16 if num_samples is None else num_samples
+        probs, drawn = self._draw(images, wanted, seed or 0, **settings)
         number = probs.shape[1]
         meta = dict(classes=self.classes or [*map(str, range(number))])
         for image, samples, own in zip(batch, drawn, probs, strict=True):

@@ -173,9 +173,9 @@ def bounds(
         0.167
     """
     samplers = Bounds(num_samples, flips, seed, **options)
-    one = isinstance(labels, Maps) and labels.ndim == 3
-    images: Iterable = [labels] if one else labels
-    for own in images:
+    if isinstance(labels, Maps) and labels.ndim == 3:
+        labels = labels[None]
+    for own in labels:
         samplers.add(own)
     return samplers.scores()
 

@@ -77,8 +77,7 @@ class WrappedBlackBox(FrozenBlackBox):
     def window(self) -> Window | None:
         """Its own windows; one that resizes images sees them whole."""
         own = self.wrapped
-        whole = own.size and (own.size, own.size)
-        return own.window or whole
+        return own.window or (own.size and (own.size, own.size))
 
     def set_window(self, window: Window) -> None:
         """See large images in these windows from now on."""
@@ -162,9 +161,8 @@ class OnnxBlackBox(WrappedBlackBox):
 
 def count_classes(wrapped: WrappedModel) -> int:
     """The classes that a model gives of a black image."""
-    size, channels = wrapped.size or TRIED, wrapped.channels
-    if wrapped.window:
-        size = wrapped.window[0]
+    size = wrapped.window[0] if wrapped.window else wrapped.size or TRIED
+    channels = wrapped.channels
     try:
         return wrapped(torch.zeros(1, channels, *size)).shape[1]
     except UserError:
