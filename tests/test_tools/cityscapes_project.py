@@ -87,17 +87,19 @@ def write_black_box(
 def small_card(root: Path, black_box: Path, form: str = 'probs') -> Config:
     """The card's config, smaller, with nothing else but B changed."""
     cfg = Config.fromfile(CARD)
-    head = cfg.model.decode_head
-    head.black_box.update(
-        config=str(black_box),
-        checkpoint=str(black_box.with_suffix('.pth')),
-        one_hot=form == 'labels',
-    )
-    head.calibration.update(channels=4, num_blocks=2)
-    head.generator.update(base_channels=4, depth=2)
-    cfg.model.discriminator.update(base_channels=4, depth=2)
-    cfg.model.train_cfg.num_samples = 2
-    cfg.model.test_cfg.num_samples = 2
+    head, small = 'model.decode_head', dict(base_channels=4, depth=2)
+    changes = {
+        f'{head}.black_box.config': str(black_box),
+        f'{head}.black_box.checkpoint': str(black_box.with_suffix('.pth')),
+        f'{head}.black_box.one_hot': form == 'labels',
+        f'{head}.calibration': dict(channels=4, num_blocks=2),
+        f'{head}.generator': small,
+        'model.discriminator': small,
+        'model.train_cfg.num_samples': 2,
+        'model.test_cfg.num_samples': 2,
+        'work_dir': str(root / 'work_dir'),
+    }
+    cfg.merge_from_dict(changes)
     loaders = (cfg.train_dataloader, cfg.val_dataloader, cfg.test_dataloader)
     for loader in loaders:
         loader.update(batch_size=1, num_workers=0, persistent_workers=False)
@@ -118,5 +120,4 @@ def small_card(root: Path, black_box: Path, form: str = 'probs') -> Config:
         phase.iters = 2
     for evaluator in (cfg.val_evaluator, cfg.test_evaluator):
         evaluator[0].num_samples = (2,)  # GED
-    cfg.work_dir = str(root / 'work_dir')
     return cfg

@@ -3,8 +3,6 @@ import json
 import pytest
 from mmengine.config import Config
 
-from mmcar.utils.errors import UserError
-
 from .project import loader, write_data
 from .scripts import load_script
 
@@ -30,10 +28,3 @@ def test_table_and_file(tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
     row = next(x for x in lines if x.startswith('argmax of the mean'))
     assert f'{(1 - iou) / 2:.4f}' in row
-
-
-def test_a_config_without_data_is_refused(tmp_path):
-    config = tmp_path / 'config.py'
-    config.write_text('')
-    with pytest.raises(UserError, match='no test_dataloader'):
-        load_script('analysis_tools/bounds.py').main([str(config)])

@@ -117,19 +117,3 @@ def test_values_that_cannot_be_right(tmp_path, capsys):
             "dict(type='LoadImageFromFile')]\n"
         )
     assert 'LoadImageFromFile clips' in check(config, capsys)[1]
-
-
-def test_masks_of_0_and_255_are_explained(tmp_path, capsys):
-    make_set(tmp_path, ('a',), (2,))
-    for a in (0, 1):
-        path = tmp_path / f'annotations/train/a/r{a}.png'
-        mask = np.zeros((12, 16), np.uint8)
-        mask[2:5, 2 + a : 7] = 255
-        write(path, mask)
-    config = write_config(tmp_path, ('train',))
-    code, out = check(config, capsys)
-    assert code == 1 and 'label_map={255: 1}' in out
-    with open(config, 'a') as file:
-        file.write("train_dataloader['dataset']['label_map'] = {255: 1}\n")
-    code, out = check(config, capsys)
-    assert code == 0 and '0 of them empty' in out

@@ -1,4 +1,4 @@
-"""Every tool names a config file that is not there."""
+"""Every tool names a config that is not there, or what it lacks."""
 
 import sys
 
@@ -8,26 +8,29 @@ from mmcar.utils.errors import UserError
 
 from .scripts import load_script
 
-TOOLS = {
-    'cache_black_box.py': (),
-    'calibrate.py': ('x.pth',),
-    'test.py': (),
-    'train.py': (),
-    'validate.py': (),
-    'analysis_tools/bounds.py': (),
-    'analysis_tools/browse_dataset.py': ('out',),
-    'analysis_tools/check_dataset.py': (),
-    'analysis_tools/figures.py': ('x.pth',),
-    'analysis_tools/fit_fields.py': (),
-    'analysis_tools/report.py': ('x.pth',),
-    'analysis_tools/training_memory.py': (),
+CHECKPOINT = ('x.pth',)
+ANALYSIS = dict.fromkeys(('bounds', 'check_dataset', 'fit_fields'), ())
+ANALYSIS |= dict(training_memory=(), browse_dataset=('out',))
+ANALYSIS |= dict(figures=CHECKPOINT, report=CHECKPOINT)
+TOOLS = dict.fromkeys(('cache_black_box', 'test', 'train', 'validate'), ())
+TOOLS |= dict(calibrate=CHECKPOINT)
+TOOLS |= {f'analysis_tools/{k}': words for k, words in ANALYSIS.items()}
+LOADERS = {
+    'calibrate': 'val_dataloader',
+    'analysis_tools/bounds': 'test_dataloader',
+    'analysis_tools/browse_dataset': 'train_dataloader',
+    'analysis_tools/fit_fields': 'train_dataloader',
 }
-SENTENCE = r'There is no config.* nowhere/mine\.py'
 
 
 @pytest.mark.parametrize('tool', TOOLS)
 def test_tools(tool, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, 'argv', [tool, 'nowhere/mine.py', *TOOLS[tool]])
-    with pytest.raises(UserError, match=SENTENCE):
-        load_script(tool).main()
+    argv = [f'{tool}.py', 'mine.py', *TOOLS[tool]]
+    monkeypatch.setattr(sys, 'argv', argv)
+    with pytest.raises(UserError, match=r'no config.* mine\.py'):
+        load_script(argv[0]).main()
+    if tool in LOADERS:
+        (tmp_path / 'mine.py').write_text('')
+        with pytest.raises(UserError, match=LOADERS[tool]):
+            load_script(argv[0]).main()

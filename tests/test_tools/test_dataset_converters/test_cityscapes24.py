@@ -14,6 +14,8 @@ KNOWN_IDS = {7: 0, 8: 1, 11: 2, 12: 3, 13: 4, 17: 5, 19: 6, 20: 7, 21: 8}
 KNOWN_IDS |= {22: 9, 23: 10, 24: 11, 25: 12, 26: 13, 27: 14, 28: 15}
 KNOWN_IDS |= {31: 16, 32: 17, 33: 18}
 ULM = 'ulm/ulm_000000_000019'
+IMAGE = 'leftImg8bit/val/ulm/u_leftImg8bit.png'
+LABEL = 'gtFine/val/ulm/u_gtFine_labelIds.png'
 
 
 def write_cityscapes(root: Path) -> np.ndarray:
@@ -49,25 +51,21 @@ def test_cityscapes_at_full_size_and_small(tmp_path, capsys, in_place):
 
 
 def test_cityscapes_that_is_not_there(tmp_path):
-    root, out = tmp_path / 'raw', tmp_path / 'out'
+    root, out, narrow = (tmp_path / name for name in ('raw', 'out', 'narrow'))
     write_cityscapes(root)
-    with pytest.raises(UserError, match='unpack'):
-        tool.main([str(tmp_path / 'none'), str(out)])
-    with pytest.raises(SystemExit):
-        tool.main([str(root), str(out), '--splits', 'val', 'val'])
     write_cityscapes(out)  # other images where the links should be
-    with pytest.raises(UserError, match='black box would see other images'):
-        tool.main([str(root), str(out)])
-    narrow = tmp_path / 'narrow'
-    square = np.zeros((8, 8), np.uint8)
-    write(narrow / 'leftImg8bit/val/ulm/u_leftImg8bit.png', square)
-    write(narrow / 'gtFine/val/ulm/u_gtFine_labelIds.png', square)
-    with pytest.raises(UserError, match='8x8 pixels; expected an image twice'):
-        tool.main([str(narrow), str(tmp_path / 'x'), '--splits', 'val'])
-
-
-IMAGE = 'leftImg8bit/val/ulm/u_leftImg8bit.png'
-LABEL = 'gtFine/val/ulm/u_gtFine_labelIds.png'
+    for name in (IMAGE, LABEL):
+        write(narrow / name, np.zeros((8, 8), np.uint8))
+    val = ('--splits', 'val')
+    with pytest.raises(SystemExit):
+        tool.main([str(root), str(tmp_path / 'x'), *val, 'val'])
+    for given, to, message in (
+        (tmp_path / 'none', tmp_path / 'x', 'unpack'),
+        (root, out, 'other images'),
+        (narrow, tmp_path / 'x', '8x8 pixels'),
+    ):
+        with pytest.raises(UserError, match=message):
+            tool.main([str(given), str(to), *val])
 
 
 @pytest.mark.parametrize(
