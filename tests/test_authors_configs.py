@@ -1,4 +1,4 @@
-"""Every switch of docs/understand/paper.md is where that page says it is."""
+"""Switches of projects/paper/authors_code.md are where that page says."""
 
 import pytest
 from mmengine.config import Config

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import os
 import pkgutil
 import re
 import subprocess
@@ -36,17 +37,49 @@ except ModuleNotFoundError as error:
 """
 
 
-def test_lines_of_the_readme_without_mmsegmentation():
-    readme = (Path(__file__).parents[1] / 'README.md').read_text()
-    (lines,) = re.findall(r'```python\n(import mmcar.*?)```', readme, re.S)
-    code = HIDE + lines.replace('(2, ', '(1, ') + WORK
-    command = [sys.executable, '-c', code]
-    result = subprocess.run(command, capture_output=True, text=True)
+TORCHVISION = """
+from types import ModuleType, SimpleNamespace
+from PIL import Image
+torchvision = sys.modules['torchvision'] = ModuleType('torchvision')
+def net(weights):
+    import torch
+    return torch.nn.Conv2d(3, 21, 3, padding=1)
+torchvision.models = SimpleNamespace(
+    segmentation=SimpleNamespace(lraspp_mobilenet_v3_large=net))
+Image.new('RGB', (40, 30), 'green').save('photo.jpg')
+"""
+ROOT = Path(__file__).parents[1]
+
+
+def run_without_mmseg(page, start, prepare, then, cwd):
+    (lines,) = re.findall(
+        rf'```python\n({start}.*?)```', (ROOT / page).read_text(), re.S
+    )
+    code = HIDE + prepare + lines + then
+    result = subprocess.run(
+        [sys.executable, '-c', code],
+        **dict(capture_output=True, text=True, cwd=cwd),
+        env=os.environ | dict(PYTHONPATH=str(ROOT)),
+    )
     assert result.returncode == 0, result.stderr
-    assert result.stdout.split()[-1] == 'mmseg.registry'
+    return result.stdout
 
 
-PAGE = (Path(__file__).parents[1] / 'docs/do/any_model.md').read_text()
+def test_lines_of_the_readme_without_mmsegmentation(tmp_path):
+    args = ('README.md', 'import mmcar, torchvision', TORCHVISION, '')
+    assert '%' in run_without_mmseg(*args, tmp_path)
+    assert len([*tmp_path.rglob('out/samples/photo*/*.png')]) == 16
+
+
+def test_tensors_without_mmsegmentation(tmp_path):
+    page = 'docs/do/any_model.md'
+    out = run_without_mmseg(
+        page, 'import mmcar\nimport torch\n\nlog', '', WORK, tmp_path
+    )
+    assert out.split()[-1] == 'mmseg.registry'
+
+
+PAGE = (ROOT / 'docs/do/any_model.md').read_text()
 OURS, *LIBRARIES = re.split(
     r'(?m)^## (?=torchvision|seg|Hugging|MONAI|ONNX)', PAGE
 )

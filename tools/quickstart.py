@@ -80,7 +80,7 @@ def as_main(command: list[str]) -> None:
 
 
 def make_data() -> None:
-    """Convert the readers' outlines; go on with a folder that was begun."""
+    """Convert the annotators' outlines; go on with a folder that was begun."""
     settings, done = DATA / 'settings.json', DATA / 'complete'
     patients = PATIENTS
     if settings.is_file():

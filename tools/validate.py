@@ -4,6 +4,7 @@ Errors and warnings come with the name of their rule, see docs/lookup/rules.md.
 """
 
 import argparse
+import re
 import sys
 
 from mmcar import cli
@@ -32,12 +33,16 @@ def parse_args() -> argparse.Namespace:
 
 
 def page() -> str:
-    """The page of rules, for the docs: what their docstrings say."""
-    rows = [
-        f'| `{rule.name}` | {"error" if rule.sure else "warning"} '
-        f'| {" ".join(rule.check.__doc__.split())} |'
-        for rule in sorted(RULES, key=lambda rule: rule.name)
-    ]
+    """The page of rules, for the docs: how their docstrings begin."""
+    rows = []
+    for rule in sorted(RULES, key=lambda rule: rule.name):
+        text = ' '.join(rule.check.__doc__.split())
+        first, *more = re.split(r'(?<=\.) (?=[A-Z])', text)
+        more = [text for text in more if text.startswith('A warning')]
+        level = 'error' if rule.sure else 'warning'
+        rows.append(
+            f'| `{rule.name}` | {level} | {" ".join((first, *more))} |'
+        )
     return PAGE + '\n'.join(rows).replace('``', '`')
 
 

@@ -1,5 +1,5 @@
 # CAR on a frozen DeepLabV3 as in the authors' published code;
-# docs/understand/paper.md compares.
+# projects/paper/authors_code.md compares.
 _base_ = [
     '../_base_/models/car_authors.py',
     '../_base_/models/deeplabv3_cityscapes.py',

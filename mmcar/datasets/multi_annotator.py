@@ -234,9 +234,9 @@ class MultiAnnotatorWriter:
     def write(
         self, split: str, stem: str, image: np.ndarray, masks: np.ndarray
     ) -> None:
-        """Write a sample: image (H, W) and readers' masks (A, H, W)."""
+        """Write a sample: image (H, W) and annotators' masks (A, H, W)."""
         folder = inside(self.out_dir / 'annotations' / split, stem)
-        names = (folder / f'r{reader}.png' for reader in range(len(masks)))
+        names = (folder / f'r{number}.png' for number in range(len(masks)))
         write_pngs(dict(zip(names, masks, strict=True)))
         write_png(self.image_path(split, stem), image)
         self.written += 1

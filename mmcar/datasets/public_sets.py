@@ -122,7 +122,7 @@ class CamVidFlipsDataset(MultiAnnotatorDataset):
 
 @DATASETS.register_module()
 class LIDCDataset(MultiAnnotatorDataset):
-    """Nodules in CT crops, with the masks of four readers.
+    """Nodules in CT crops, with the masks of four annotators.
 
     Reads each form of the data alike:
 
@@ -131,7 +131,7 @@ class LIDCDataset(MultiAnnotatorDataset):
       in three split folders;
     - what ``tools/dataset_converters/lidc_pickle.py`` makes of the pickle of
       the PyTorch Probabilistic U-Net;
-    - what ``tools/dataset_converters/lidc_shapes.py`` makes of the readers'
+    - what ``tools/dataset_converters/lidc_shapes.py`` makes of the annotators'
       outlines.
 
     Masks are 0 and 1, or 0 and 255. The arguments are those of

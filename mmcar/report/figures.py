@@ -72,7 +72,7 @@ def draw_sample_grid(
     )
     num_samples = min(num_samples, max(len(r.samples) for r in rows))
     heads = ['image']
-    heads += [f'reader {i + 1}' for i in range(num_labels)]
+    heads += [f'annotator {i + 1}' for i in range(num_labels)]
     heads += ['mean', 'entropy']
     heads += [f'sample {i + 1}' for i in range(num_samples)]
     height, width = rows[0].image.shape[:2]

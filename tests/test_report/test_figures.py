@@ -37,7 +37,7 @@ def shown(figure):
 def test_columns_follow_what_is_there():
     heads, pictures = shown(grid.draw_sample_grid([row(), row(labels=0)]))
     assert heads == [
-        *('image', 'reader 1', 'reader 2', 'mean', 'entropy'),
+        *('image', 'annotator 1', 'annotator 2', 'mean', 'entropy'),
         *('sample 1', 'sample 2', 'sample 3'),
     ]
     assert pictures == [8, 6]
@@ -53,7 +53,9 @@ def test_limits_and_saving(tmp_path):
 
 
 def test_without_labels():
-    assert 'reader 1' not in shown(grid.draw_sample_grid([row(labels=0)]))[0]
+    assert (
+        'annotator 1' not in shown(grid.draw_sample_grid([row(labels=0)]))[0]
+    )
 
 
 def test_empty():

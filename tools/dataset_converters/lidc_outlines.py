@@ -33,7 +33,7 @@ class Outline(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What one reader drew for one nodule, and how they rated it, 1 to 5."""
+    """What one annotator drew for a nodule, and how they rated it, 1 to 5."""
 
     id: int
     outlines: list[Outline]
@@ -184,7 +184,7 @@ def fill_outlines(
     not count. Outlines without ``inclusion`` are holes.
 
     Args:
-        outlines: Curves of one reader on one slice.
+        outlines: Curves of one annotator on one slice.
         shape: Height and width of the window.
         origin: Pixel (x, y) of the window's upper left corner.
 
@@ -202,7 +202,7 @@ def fill_outlines(
 def nodule_slices(
     nodule: Nodule, size: int, spacing: float
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """The readers' masks around a nodule, slice by slice.
+    """The annotators' masks around a nodule, slice by slice.
 
     Args:
         nodule: One nodule.
@@ -211,7 +211,7 @@ def nodule_slices(
 
     Yields:
         The slice's number and the masks (4, size, size) uint8 of 0 and 1,
-        for each slice on which at least one reader marked a pixel. A reader
+        for each slice on which at least one annotator marked a pixel. One
         without an outline there marked nothing.
     """
     points = np.concatenate(

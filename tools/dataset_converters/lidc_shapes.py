@@ -1,4 +1,4 @@
-"""Make the LIDC shapes: real outlines of LIDC readers, simulated CT crops.
+"""Make the LIDC shapes: real outlines of LIDC annotators, simulated CT crops.
 
 Example::
 

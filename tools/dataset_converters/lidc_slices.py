@@ -1,4 +1,4 @@
-"""Convert the public PNG copy of LIDC-IDRI: real CT, four readers.
+"""Convert the public PNG copy of LIDC-IDRI: real CT, four annotators.
 
 Example::
 
@@ -9,7 +9,7 @@ The source is the folder as it unpacks or the archive as it was downloaded
 (tar, in any compression, or zip), with files
 ``<patient>/nodule-<k>/{images,mask-0,...,mask-3}/slice-<n>.png`` in it, at any
 depth. An archive is read in memory: nothing of it is unpacked, no link in it
-is followed. Slices that no reader marked are left out.
+is followed. Slices that no annotator marked are left out.
 
 Patients are split by a rule that needs no list: the SHA-256 of the patient's
 id, as a number modulo 10, is 0 to 6 for train, 7 for val, 8 and 9 for test.
@@ -218,7 +218,7 @@ def decode_slice(
 
 
 def convert(source: Path, out_dir: Path) -> str:
-    """Write all slices that a reader marked, and return the summary."""
+    """Write all slices that an annotator marked, and return the summary."""
     slices, bad = read_slices(source), []
     marked = {}
     for name, files in track(slices.items(), 'Reading'):
@@ -245,7 +245,7 @@ def convert(source: Path, out_dir: Path) -> str:
         write_file(out_dir / file, ('\n'.join(names) + '\n').encode())
     return (
         f'{len(patients)} patients; {len(slices) - len(marked)} slices that '
-        f'no reader marked are left out\n{writer.summary()}'
+        f'no annotator marked are left out\n{writer.summary()}'
     )
 
 

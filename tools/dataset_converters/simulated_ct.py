@@ -48,18 +48,18 @@ def lung(rng: np.random.Generator, size: int) -> np.ndarray:
 def simulate_crop(
     nodule: Nodule, masks: np.ndarray, seed: Sequence[int]
 ) -> np.ndarray:
-    """Draw a grey image that fits the readers' masks on one slice.
+    """Draw a grey image that fits the annotators' masks on one slice.
 
-    The nodule in the image is *one* shape: the readers' agreement, smoothed
+    The nodule in the image is *one* shape: the annotators' agreement, smoothed
     and cut at a random level, then blurred. The agreement itself is not
-    visible. Subtle or ground-glass nodules, by the readers' own ratings,
+    visible. Subtle or ground-glass nodules, by the annotators' own ratings,
     are faint, those with a poor margin are blurred, and both are noisier
-    where few readers marked anything; texture, vessels and scanner noise lie
-    over it.
+    where few annotators marked anything; texture, vessels and scanner noise
+    lie over it.
 
     Args:
         nodule: The nodule, for its ratings.
-        masks: Readers' masks on the slice, (4, size, size) of 0 and 1.
+        masks: Annotators' masks on the slice, (4, size, size) of 0 and 1.
         seed: Of all randomness.
 
     Returns:

@@ -1,12 +1,12 @@
-"""Make a data set of simulated nodules, with simulated readers.
+"""Make a data set of simulated nodules, with simulated annotators.
 
 Example::
 
     python tools/dataset_converters/simulated_nodules.py data/simulated
 
-Nothing is downloaded, nothing comes from a patient: outlines, readers and CT
-crops are drawn from a random generator. Run it again with more images: it
-adds them.
+Nothing is downloaded, nothing comes from a patient: a random generator makes
+outlines, annotators and CT crops. Run it again with more images: it adds
+them.
 """
 
 import argparse
@@ -29,9 +29,9 @@ from mmcar.utils.progress import track
 SPLITS = ('train',) * 14 + ('val',) * 3 + ('test',) * 3
 READERS = 4
 KINDS = {'clear': 0.35, 'halo': 0.35, 'faint': 0.3}
-"""How often what happens: readers differ about the edge alone; about a faint
-halo, which they take for a part of the nodule or not; about whether there is
-a nodule."""
+"""How often what happens: annotators differ about the edge alone; about a
+faint halo, which they take for a part of the nodule or not; about whether
+there is a nodule."""
 
 
 class SimulatedNodule(NamedTuple):
@@ -68,9 +68,9 @@ def outline(
 def simulate_nodule(
     rng: np.random.Generator, size: int, kind: str | None = None
 ) -> SimulatedNodule:
-    """Draw a nodule, its image, and what four readers make of it.
+    """Draw a nodule, its image, and what four annotators make of it.
 
-    How often readers see a halo or a faint nodule grows with its contrast,
+    How often annotators see a halo or a faint nodule grows with its contrast,
     so the image says how probable each reading is, and no more.
 
     Args:
@@ -85,7 +85,7 @@ def simulate_nodule(
     shift = rng.normal(0, radius / 4, 2)
     halo = outline(rng, size, radius * rng.uniform(1.6, 2.1), center + shift)
     halo = np.minimum(halo, core - 1)  # the core lies inside
-    seen = rng.uniform(0.2, 0.8)  # share of readers who see it
+    seen = rng.uniform(0.2, 0.8)  # share of annotators who see it
     contrast = rng.uniform(0.3, 0.45)
     if kind == 'faint':
         contrast = 0.05 + 0.14 * seen
@@ -108,7 +108,7 @@ def simulate_nodule(
 
 
 def hand(rng: np.random.Generator, size: int, pixels: float) -> np.ndarray:
-    """How far a reader's curve is off, smoothly, place by place."""
+    """How far an annotator's curve is off, smoothly, place by place."""
     noise = blur(rng.standard_normal((size, size)), size / 16)
     return pixels * noise / noise.std()
 

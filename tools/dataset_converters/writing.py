@@ -112,7 +112,7 @@ def write_settings(out_dir: Path, settings: Mapping[str, object]) -> None:
 
 
 class CountingWriter(MultiAnnotatorWriter):
-    """A writer that goes on where it stopped, and sums up how readers agree.
+    """A writer that goes on where it stopped, and says how annotators agree.
 
     Args:
         out_dir: Folder to write to.
@@ -120,7 +120,7 @@ class CountingWriter(MultiAnnotatorWriter):
 
     def __init__(self, out_dir: Path) -> None:
         super().__init__(out_dir)
-        # By split, by number of readers who drew, of pairs of readers.
+        # By split, by number of annotators who drew, of pairs of annotators.
         self.images, self.drew, self.iou = Counter(), Counter(), Counter()
 
     def complete(
@@ -135,7 +135,7 @@ class CountingWriter(MultiAnnotatorWriter):
         Args:
             split: Of the sample.
             stem: Its name.
-            masks: Readers' masks (A, H, W).
+            masks: Annotators' masks (A, H, W).
             image: Makes the image (H, W).
         """
         drew = int(masks.any((1, 2)).sum())
@@ -155,15 +155,17 @@ class CountingWriter(MultiAnnotatorWriter):
         drew = [f'{n}: {c} ({c / total:.1%})' for n, c in self.drew.items()]
         return (
             f'{self.images.total()} slices ({splits}), {self.written} of them '
-            f'written now, in {self.out_dir}\nmean pairwise IoU between '
-            f'readers (both empty: 1): {self.iou["all"] / total:.3f}; where '
-            f'all drew: {self.iou["all drew"] / all_drew:.3f}\n'
-            f'slices by number of readers who drew: {", ".join(sorted(drew))}'
+            f'written now, in {self.out_dir}\n'
+            'mean pairwise IoU between annotators (both empty: 1): '
+            f'{self.iou["all"] / total:.3f}; where all drew: '
+            f'{self.iou["all drew"] / all_drew:.3f}\n'
+            'slices by number of annotators who drew: '
+            + ', '.join(sorted(drew))
         )
 
 
 def pairwise_iou(masks: np.ndarray) -> float:
-    """Mean IoU over all pairs of different readers.
+    """Mean IoU over all pairs of different annotators.
 
     Args:
         masks: Binary masks, (A, H, W) with A of at least 2.

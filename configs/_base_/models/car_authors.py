@@ -1,5 +1,5 @@
 # Networks and losses of the authors' published code, in its sizes for LIDC,
-# where it differs from the paper; docs/understand/paper.md has the list.
+# where it differs from the paper; projects/paper/authors_code.md has the list.
 _base_ = './car.py'
 imagenet = 'https://download.pytorch.org/models/vgg19_bn-c79401a0.pth'
 model = dict(

@@ -98,9 +98,9 @@ class CenterCalibration(MMSegCalibration):
     """F sees the central part of the image; around it lies background.
 
     Where images are centred on what is sought, as crops of LIDC are (99.7 %
-    of what readers mark lies in the central quarter), a net that sees nothing
-    else trains several times as fast. What it predicts is a map of the whole
-    image, and is scored as such.
+    of what annotators mark lies in the central quarter), a net that sees
+    nothing else trains several times as fast. What it predicts is a map of the
+    whole image, and is scored as such.
 
     Args:
         num_classes: Number of classes, K; class 0 is the background.

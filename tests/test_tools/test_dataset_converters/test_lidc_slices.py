@@ -93,7 +93,7 @@ def test_folder_tar_and_zip_are_the_same(tool, tmp_path, files, capsys):
         source, out = tmp_path / f'{make.__name__}.source', make.__name__
         tool.main([str(make(source, files)), str(tmp_path / out)])
         said = capsys.readouterr().out
-        assert '20 patients; 1 slices that no reader marked' in said
+        assert '20 patients; 1 slices that no annotator marked' in said
         assert '21 slices (train 13, val 3, test 5)' in said
         found.append(contents(tmp_path / out))
     assert found[1:] == found[:1] * 2

@@ -1,5 +1,5 @@
 # As long.py, with the authors' published code:
-# docs/understand/paper.md has the list.
+# projects/paper/authors_code.md has the list.
 _base_ = [
     '../_base_/authors.py',
     '../_base_/lidc_shapes_32.py',
