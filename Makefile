@@ -83,8 +83,9 @@ test-pure: $(PURE_VENV)/.mmcar-ready  ## Run what needs no MMSegmentation withou
 test-package: setup  ## Build sdist and wheel, train a step from the wheel
 	@$(RUN) .ci/try_package.py
 
-docs: $(VENV)/.mmcar-docs  ## Build the site with guides and API in site/
+docs: $(VENV)/.mmcar-docs  ## Build the site with guides, API and a live report
 	@$(RUN) -m sphinx -W --keep-going -q -c docs -b html . site
+	@$(RUN) tools/analysis_tools/report.py $(DEMO) --out site/demo_report.html
 	@echo 'Open site/index.html'
 
 lint: setup  ## Check style and types
