@@ -1,6 +1,5 @@
 """A report on a tested model: figures, and a page to explore images."""
 
-import heapq
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from matplotlib.figure import Figure
 from mmengine.config import Config
 from mmengine.dataset import pseudo_collate
 from mmengine.device import get_device
@@ -151,12 +149,9 @@ def build_report(
         )
     dataset, draws = cfg.test_dataloader.dataset, model.test_cfg
     metrics = cfg.get('test_evaluator') or []
+    metrics = [metrics] if isinstance(metrics, Mapping) else metrics
     scores = DatasetScores(
-        metainfo,
-        draws['num_samples'],
-        [metrics] if isinstance(metrics, Mapping) else metrics,
-        bounds,
-        draws['seed'],
+        metainfo, draws['num_samples'], metrics, bounds, draws['seed']
     )
     # A page may be sent to others: its folder's name says enough.
     folder = Path(dataset.get('data_root') or dataset.type).resolve()
@@ -169,7 +164,6 @@ def build_report(
     }
     logs = work_dir or (checkpoint and Path(str(checkpoint)).parent)
     images = track(loader, 'images') if progress else loader
-    selection = Selection(len(loader), max_images)
     page = Page(
         title=Path(cfg.filename or cfg.model.type).stem,
         facts=facts,
@@ -178,8 +172,8 @@ def build_report(
         palette=overlay_palette(len(classes), metainfo.get('palette')),
         curves=read_curves(*find_logs(logs)) if logs else {},
     )
-    what = (metainfo, scores, selection, max_side)
-    grid = collect(page, model, images, *what, trial)
+    selection = Selection(len(loader), max_images)
+    grid = collect(page, model, images, scores, selection, max_side, trial)
     return write_report(page, out, grid if figures else None)
 
 
@@ -194,23 +188,22 @@ def write_report(
         grid: Images for a figure of samples; None draws no figures.
     """
     rows = [{k: v for k, v in row.items() if k != 'bins'} for row in page.rows]
-    figures: dict[Path, Figure] = {}
+    written = []
     if grid is not None:
         folder = out.with_name(f'{out.stem}_figures')
-        drawn = draw_paper_figures(page)
-        drawn['samples'] = draw_sample_grid(grid, palette=page.palette)
-        for name, suffix in product(drawn, ('.png', '.pdf')):
-            figures[folder / f'{name}{suffix}'] = drawn[name]
+        figures = draw_paper_figures(page)
+        figures['samples'] = draw_sample_grid(grid, page.palette)
+        for name, suffix in product(figures, ('.png', '.pdf')):
+            written.append(folder / f'{name}{suffix}')
+            write_figure(written[-1], figures[name], FIGURE_DPI)
     files = ReportFiles(
         html=out,
         csv=out.with_suffix('.csv'),
         json=out.with_suffix('.json'),
-        figures=[*figures],
+        figures=written,
         scores=page.summary['scores'],
         unreadable=dict(page.unreadable),
     )
-    for path, figure in figures.items():
-        write_figure(path, figure, FIGURE_DPI)
     write_csv(str(files.csv), rows)
     content = dict(
         title=page.title,
@@ -242,7 +235,7 @@ class Selection:
         number = total if self.limit == total else (self.limit + 1) // 2
         self.spread = spread(total, number)
         self.kept: dict[int, Any] = {}
-        self._worst: list[tuple[float, int, Any]] = []
+        self._worst: dict[tuple[float, int], Any] = {}
 
     def offer(self, index: int, ged: float, make: Callable[[], Any]) -> None:
         """Keep an image if it may be chosen.
@@ -252,18 +245,18 @@ class Selection:
             ged: Its score; NaN counts as the best.
             make: Makes what is kept.
         """
+        rank = (-math.inf if math.isnan(ged) else ged, -index)
         if index in self.spread:
             self.kept[index] = make()
-            return
-        entry = (-math.inf if math.isnan(ged) else ged, -index)
-        if len(self._worst) < self.limit - len(self.spread):
-            heapq.heappush(self._worst, (*entry, make()))
-        elif self._worst and entry > self._worst[0][:2]:
-            heapq.heapreplace(self._worst, (*entry, make()))
+        elif len(self._worst) < self.limit - len(self.spread):
+            self._worst[rank] = make()
+        elif self._worst and rank > min(self._worst):
+            del self._worst[min(self._worst)]
+            self._worst[rank] = make()
 
     def chosen(self) -> dict[int, Any]:
         """What was kept, by position."""
-        worst = {-index: kept for _, index, kept in self._worst}
+        worst = {-index: kept for (_, index), kept in self._worst.items()}
         return dict(sorted((self.kept | worst).items()))
 
 
@@ -312,7 +305,6 @@ def collect(
     page: Page,
     model: Any,
     items: Iterable,
-    metainfo: Mapping[str, Any],
     scores: DatasetScores,
     selection: Selection,
     max_side: int,
@@ -324,7 +316,6 @@ def collect(
         page: Gets the figures and the images.
         model: A `StochasticSegmentor` in eval mode.
         items: What `build_loader` gives of every image.
-        metainfo: Of the data set.
         scores: Scores the images.
         selection: Chooses those to keep.
         max_side: See `pack_image`.
@@ -350,7 +341,7 @@ def collect(
         drawn = prediction_row(item['inputs'], sample)
         key, path = sample_key(sample), sample.get('img_path')
         loaded = LoadedImage(key, path, drawn.image, {})
-        result = InferenceResult.of(loaded, sample, dict(metainfo))
+        result = InferenceResult.of(loaded, sample, scores.metainfo)
         row = scores.add(data) | dict(
             image=result.name,
             entropy=float(result.entropy.mean()),

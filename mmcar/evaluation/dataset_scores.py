@@ -5,17 +5,10 @@ from typing import Any
 
 import torch
 from mmseg.registry import METRICS
-from torch import Tensor
 
-from ..structures import ClassFlips, class_flips_of
-from .functional import (
-    Bounds,
-    CalibrationBins,
-    best_match_iou,
-    class_area_sums,
-    flip_observations,
-)
-from .metrics.base import base_label_of, image_name, labels_of
+from ..structures import ClassFlips
+from .functional import Bounds, best_match_iou, class_area_sums
+from .metrics.base import image_name, labels_of, observations_of
 from .metrics.calibration import CalibrationMetric
 from .metrics.names import metric_configs
 from .metrics.samples import GEDMetric
@@ -45,6 +38,7 @@ class DatasetScores:
         bounds: bool = True,
         seed: int = 0,
     ) -> None:
+        self.metainfo = dict(metainfo)
         self.classes = metainfo['classes']
         self.num_samples = num_samples
         self.flips = ClassFlips.parse(
@@ -60,7 +54,7 @@ class DatasetScores:
             for config in metric_configs(names, num_samples, settings)
         }
         for metric in self.metrics.values():
-            metric.dataset_meta = dict(metainfo)
+            metric.dataset_meta = self.metainfo
         self.ged: GEDMetric = self.metrics['GEDMetric']
         self.calibration: CalibrationMetric = self.metrics['CalibrationMetric']
         self.samplers = None
@@ -84,32 +78,27 @@ class DatasetScores:
         if self.samplers is not None:
             self.samplers.add(labels_of(data_sample))
         self._add_areas(data_sample)
-        n = self.num_samples
+        labels, n = labels_of(data_sample), self.num_samples
         terms = self.ged.terms(data_sample, n)
-        bins = self._bins([self.calibration.results[-1]])
+        calibrated = self.calibration.results[-1]
         figures: dict[str, Any] = dict(
             image=image_name(data_sample), GED=terms.ged.item()
         )
         if not self.flips:
             matched = self.metrics['HMIoUMetric'].results[-1]
+            decision = data_sample['pred_sem_seg']['data']
+            ious = best_match_iou(decision, labels, **vars(self.ged.how))
             figures['HM-IoU'] = matched[f'HM-IoU_{n}']
-            figures['decision_IoU'] = self._decision_iou(data_sample)
+            figures['decision_IoU'] = ious.nanmean().item()
         return figures | dict(
             disagreement=terms.labels.item(),
             diversity=terms.samples.item(),
-            ECE=bins['probabilities'].ece.item(),
-            annotators=len(labels_of(data_sample)),
-            bins={k: b.sums.tolist() for k, b in bins.items()},
+            ECE=self.calibration.bins_of([calibrated]).ece.item(),
+            annotators=len(labels),
+            bins={
+                k: calibrated[f'bins{m}'].tolist() for k, m in SOURCES.items()
+            },
         )
-
-    def _decision_iou(self, data_sample: dict) -> float:
-        """Mean IoU of the decision with the labels."""
-        ious = best_match_iou(
-            data_sample['pred_sem_seg']['data'],
-            labels_of(data_sample),
-            **vars(self.ged.how),
-        )
-        return ious.nanmean().item()
 
     def _add_areas(self, data_sample: dict) -> None:
         labels, weights = observations_of(data_sample)
@@ -117,20 +106,9 @@ class DatasetScores:
             data_sample['seg_logits']['data'].softmax(0),
             data_sample['sample_probs']['data'],
         )
+        how = dict(ignore_index=self.calibration.ignore_index)
         for area, p in zip(self.areas, probs, strict=True):
-            area += class_area_sums(
-                p,
-                labels,
-                weights=weights,
-                ignore_index=self.calibration.ignore_index,
-            )
-
-    def _bins(self, results: list[dict]) -> dict[str, CalibrationBins]:
-        found = {}
-        for name, mark in SOURCES.items():
-            found[name] = CalibrationBins(self.calibration.num_bins)
-            found[name].sums = sum(result[f'bins{mark}'] for result in results)
-        return found
+            area += class_area_sums(p, labels, weights=weights, **how)
 
     def summary(self) -> dict[str, Any]:
         """Figures of all images together.
@@ -142,18 +120,19 @@ class DatasetScores:
         scores: dict[str, float] = {}
         for metric in self.metrics.values():
             scores |= metric.compute_metrics(metric.results)
+        reliability = {}
+        for name, mark in SOURCES.items():
+            bins = self.calibration.bins_of(self.calibration.results, mark)
+            reliability[name] = dict(
+                count=bins.count.tolist(),
+                confidence=bins.confidence.tolist(),
+                accuracy=bins.accuracy.tolist(),
+                ECE=bins.ece.item(),
+            )
         return dict(
             scores=scores,
             bounds={} if self.samplers is None else self.samplers.scores(),
-            reliability={
-                name: dict(
-                    count=bins.count.tolist(),
-                    confidence=bins.confidence.tolist(),
-                    accuracy=bins.accuracy.tolist(),
-                    ECE=bins.ece.item(),
-                )
-                for name, bins in self._bins(self.calibration.results).items()
-            },
+            reliability=reliability,
             classes=self._class_areas(),
             flips=self._flip_probabilities(),
         )
@@ -167,10 +146,8 @@ class DatasetScores:
             row = dict(name=name, labelled=labelled.item())
             for source, share in zip(SOURCES, shares[:, 0, k], strict=True):
                 excess = share / labelled - 1 if labelled else labelled / 0
-                row |= {
-                    source: share.item(),
-                    f'{source}_excess': excess.item(),
-                }
+                row[source] = share.item()
+                row[f'{source}_excess'] = excess.item()
             rows.append(row)
         return rows
 
@@ -192,14 +169,3 @@ class DatasetScores:
             )
             for i, flip in enumerate(self.flips)
         ]
-
-
-def observations_of(data_sample: dict) -> tuple[Tensor, Tensor | None]:
-    """Labels (A, H, W) of an image and their weights; None is 1.
-
-    Where classes flip, both states are observations, weighted.
-    """
-    flips = class_flips_of(data_sample)
-    if flips:
-        return flip_observations(base_label_of(data_sample), flips)
-    return labels_of(data_sample), None

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import torch
 from mmengine.dataset import BaseDataset, pseudo_collate
+from mmengine.structures import PixelData
 from mmseg.structures import SegDataSample
 from torch import Tensor
-from torch.utils.data import DataLoader, Subset
+from torch.utils.data import DataLoader, Dataset, Subset
 
 from ..evaluation import CalibrationMetric
+from ..evaluation.metrics.base import labels_of
 from ..models import CARSegmentor
 from ..structures import label_distribution, sample_key, to_input, to_original
 from ..utils.errors import UserError
@@ -21,28 +23,31 @@ from .scaling_fit import Fit, Pixels, draw_pixels, fit_scaling
 SCORES = ('ECE', 'NLL', 'Brier')
 
 
-def split_halves(
-    keys: Sequence[str], patients: Sequence[str | None] | None = None
-) -> tuple[list[int], list[int]]:
-    """Split images in two by a hash of their patients, or of their keys.
+def units_of(dataset: Dataset) -> tuple[str, list[str]]:
+    """Whether patients are known, and the patient or the key of each image."""
+    records = [dataset.get_data_info(i) for i in range(len(dataset))]
+    units = [record.get('patient') or sample_key(record) for record in records]
+    known = any(record.get('patient') for record in records)
+    return 'patient' if known else 'image', units
+
+
+def split_halves(units: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Split images in two by a hash of their units.
 
     Args:
-        keys: Sample keys of all images.
-        patients: Whose each of them is, where that is known: all images of a
-            patient are in the same half.
+        units: Patient or key of each image: all images of a patient are in
+            the same half.
 
     Returns:
         Indices of the images to fit on and of those to report on, the same
         on every machine and for every order of the images.
     """
     groups: dict[str, list[int]] = {}
-    for i, (key, patient) in enumerate(
-        zip(keys, patients or [None] * len(keys), strict=True)
-    ):
-        groups.setdefault(patient or key, []).append(i)
+    for i, unit in enumerate(units):
+        groups.setdefault(unit, []).append(i)
     if len(groups) < 2:
         raise UserError(
-            f'{len(keys)} validation images: calibration needs at least 2, '
+            f'{len(units)} validation images: calibration needs at least 2, '
             'not all of one patient, to fit on one half and to report on the '
             'other.'
         )
@@ -50,7 +55,7 @@ def split_halves(
         groups, key=lambda g: (hashlib.sha256(g.encode()).hexdigest(), g)
     )
     counts = np.cumsum([len(groups[group]) for group in order])[:-1]
-    cut = int(np.abs(counts - len(keys) // 2).argmin()) + 1
+    cut = int(np.abs(counts - len(units) // 2).argmin()) + 1
     first, second = (
         sorted(i for group in part for i in groups[group])
         for part in (order[:cut], order[cut:])
@@ -58,13 +63,9 @@ def split_halves(
     return first, second
 
 
-def halves_of(dataset: BaseDataset) -> tuple[Subset, Subset]:
+def halves_of(dataset: Dataset) -> tuple[Subset, Subset]:
     """The two halves of a data set, see `split_halves`."""
-    records = [dataset.get_data_info(i) for i in range(len(dataset))]
-    fit, report = split_halves(
-        [sample_key(record) for record in records],
-        [record.get('patient') for record in records],
-    )
+    fit, report = split_halves(units_of(dataset)[1])
     return Subset(dataset, fit), Subset(dataset, report)
 
 
@@ -87,54 +88,13 @@ def predict(
     for batch in track(loader, title):
         data = model.data_preprocessor(batch, False)
         (sample,) = data['data_samples']
-        if 'gt_sem_segs' not in sample and not sample.get('class_flips'):
-            if 'gt_sem_seg' not in sample:
-                raise UserError(
-                    f'{sample.get("img_path")}: no label; val_dataloader has '
-                    'to load annotations'
-                )
-            sample.gt_sem_segs = sample.gt_sem_seg
-        yield (
-            sample,
-            model.decode_head.calibrate(
-                data['inputs'],
-                data['data_samples'],
-                window=model.window_for(data['inputs']),
-            ),
+        sample.gt_sem_segs = PixelData(data=labels_of(sample.to_dict()))
+        log_probs = model.decode_head.calibrate(
+            data['inputs'],
+            data['data_samples'],
+            window=model.window_for(data['inputs']),
         )
-
-
-def pixels_of(
-    sample: SegDataSample, log_probs: Tensor, number: int, ignore_index: int
-) -> Pixels | None:
-    """Draw labelled pixels of an image, always the same ones.
-
-    Args:
-        sample: Carries the labels.
-        log_probs: F's log-probabilities (1, K, H, W).
-        number: How many at most.
-        ignore_index: Id of unlabelled pixels.
-
-    Returns:
-        The pixels, on the CPU; None if nothing is labelled.
-    """
-    num_classes, *size = log_probs.shape[1:]
-    if not log_probs.isfinite().all():
-        raise UserError(
-            f'{sample.get("img_path")}: the model predicts NaN or infinite '
-            'values, which cannot be scaled.'
-        )
-    probs, valid = label_distribution(sample, num_classes, ignore_index)
-    # The labels of a test image have its original size.
-    maps = to_input(
-        torch.cat((probs, valid[None].to(probs))),
-        sample.metainfo,
-        (size[0], size[1]),
-        fill=0.0,
-    )
-    return draw_pixels(
-        log_probs[0], maps[:-1], maps[-1], number, sample_key(sample)
-    )
+        yield sample, log_probs
 
 
 def collect_pixels(
@@ -148,18 +108,28 @@ def collect_pixels(
         number: Pixels of all images together, which bounds memory.
         num_workers: Processes that load images.
     """
-    each = max(1, number // len(images))
-    parts = [
-        pixels_of(sample, log_probs, each, model.ignore_index)
-        for sample, log_probs in predict(model, images, 'fit', num_workers)
-    ]
-    found = [part for part in parts if part is not None]
-    if not found:
-        raise UserError(
-            f'None of the {len(images)} images to fit on has a labelled '
-            f'pixel (ignore index {model.ignore_index}).'
+    each, parts = max(1, number // len(images)), []
+    for sample, log_probs in predict(model, images, 'fit', num_workers):
+        if not log_probs.isfinite().all():
+            raise UserError(
+                f'{sample.get("img_path")}: the model predicts NaN or '
+                'infinite values, which cannot be scaled.'
+            )
+        num_classes, height, width = log_probs.shape[1:]
+        known = label_distribution(sample, num_classes, model.ignore_index)
+        # The labels of a test image have its original size.
+        maps = to_input(
+            torch.cat((known[0], known[1][None].to(known[0]))),
+            sample.metainfo,
+            (height, width),
+            fill=0.0,
         )
-    return Pixels(*(torch.cat(rows) for rows in zip(*found, strict=True)))
+        parts.append(
+            draw_pixels(
+                log_probs[0], maps[:-1], maps[-1], each, sample_key(sample)
+            )
+        )
+    return Pixels.joined(parts)
 
 
 class Report:

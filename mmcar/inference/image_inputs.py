@@ -33,36 +33,29 @@ LABEL_TRANSFORMS = (
 NAMING_DATASETS = (MultiAnnotatorDataset, Cityscapes24Dataset)
 
 
-class DatasetKeys:
-    """Sample keys of images that belong to a data set, without building it.
+def key_in(dataset: Mapping, path: str) -> str | None:
+    """The key that a data set gives an image, without building it.
 
     Args:
         dataset: Its config, or {}.
+        path: Of the image.
+
+    Returns:
+        None if it leaves that to the path; '' if the image is not its own,
+        and known by its content.
     """
-
-    def __init__(self, dataset: Mapping) -> None:
-        prefix = (dataset.get('data_prefix') or {}).get('img_path')
-        root = dataset.get('data_root') or ''
-        self.folder = None if prefix is None else os.path.join(root, prefix)
-        self.prefix = dataset.get('key_prefix', '')
-        kind = DATASETS.get(dataset['type']) if 'type' in dataset else None
-        self.named = issubclass(kind or object, NAMING_DATASETS)
-
-    def __call__(self, path: str) -> str | None:
-        """The key that the data set gives an image.
-
-        Returns:
-            None if it leaves that to the path; '' if the image is not its
-            own, and known by its content.
-        """
-        if self.folder is None:
-            return ''
-        folder = os.path.abspath(self.folder)
-        if not Path(path).is_relative_to(folder):
-            return ''
-        image = os.path.relpath(path, folder)
-        named = self.named
-        return sample_key_below(folder, image, self.prefix) if named else None
+    prefix = (dataset.get('data_prefix') or {}).get('img_path')
+    if prefix is None:
+        return ''
+    root = dataset.get('data_root') or ''
+    folder = os.path.abspath(os.path.join(root, prefix))
+    if not Path(path).is_relative_to(folder):
+        return ''
+    kind = DATASETS.get(dataset['type']) if 'type' in dataset else None
+    if not issubclass(kind or object, NAMING_DATASETS):
+        return None
+    image = os.path.relpath(path, folder)
+    return sample_key_below(folder, image, dataset.get('key_prefix', ''))
 
 
 class ImagePipeline:
@@ -76,7 +69,8 @@ class ImagePipeline:
     """
 
     def __init__(self, cfg: Config) -> None:
-        steps = tested_dataset(cfg).get('pipeline') or cfg.get('test_pipeline')
+        self.dataset = tested_dataset(cfg)
+        steps = self.dataset.get('pipeline') or cfg.get('test_pipeline')
         steps = [
             copy.deepcopy(step)
             for step in steps or ()
@@ -94,7 +88,6 @@ class ImagePipeline:
         self.loader = kinds[loader]
         self.color_type = steps[loader].get('color_type', 'color')
         self.by_file = 'LoadBlackBoxProbs' in kinds
-        self.key_of = DatasetKeys(tested_dataset(cfg))
         self.load = Compose(steps[: loader + 1])
         self.transform = Compose(steps[loader + 1 :])
 
@@ -126,7 +119,7 @@ class ImagePipeline:
         if self.loader == STOCK_LOADER:
             refuse_deep(path, STOCK_LOADER)  # or truncated: OpenCV fills it
         results = dict(img_path=path, seg_fields=[], reduce_zero_label=False)
-        key = self.key_of(path)
+        key = key_in(self.dataset, path)
         if key or (key == '' and not self.by_file):  # a cache goes by names
             results['sample_key'] = key
         return self.load(results)

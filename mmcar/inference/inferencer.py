@@ -122,10 +122,6 @@ class StochasticInferencer:
         threshold: float | None = None,
         out_dir: str | Path | None = None,
         npz: bool = False,
-        *,
-        sampler: None = None,
-        window: None = None,
-        stride: None = None,
     ) -> list[InferenceResult]:
         """Predict images.
 
@@ -140,9 +136,6 @@ class StochasticInferencer:
                 finds it by the rule of `cut_height`.
             out_dir: Write files there, see :meth:`InferenceResult.save`.
             npz: Write all arrays too.
-            sampler: Of the model, hence an argument of its constructor.
-            window: Likewise.
-            stride: Likewise.
 
         Returns:
             One result per image, in the order of the inputs.
@@ -150,14 +143,6 @@ class StochasticInferencer:
         Raises:
             UserError: An image cannot be read; :meth:`predict_each` goes on.
         """
-        own = dict(sampler=sampler, window=window, stride=stride)
-        for name, value in own.items():
-            if value is not None:
-                raise UserError(
-                    f'{name}={value} is a setting of the model: give it to '
-                    f'StochasticInferencer(config, checkpoint, {name}=...), '
-                    'not to a call.'
-                )
         images = list_images(inputs)
         folder = None if out_dir is None else claim_out_dir(out_dir, inputs)
         results = {}
@@ -231,13 +216,10 @@ class StochasticInferencer:
         )
         samples = self.model.test_step(data, num_samples, seed)
         meta = self.model.dataset_meta
+        independent = self.model.draws_independently
         for image, sample in zip(batch, samples, strict=True):
             result = InferenceResult.of(
-                image,
-                sample,
-                meta,
-                threshold,
-                self.model.draws_independently,
+                image, sample, meta, threshold, independent
             )
             if self.promises is not None:
                 result.promises = self.promises.of(result, threshold is None)

@@ -4,10 +4,11 @@ import io
 import math
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import torch
 import torch.nn.functional as F
@@ -111,43 +112,29 @@ def log_ndtr(x: Tensor) -> Tensor:
 
 
 @contextmanager
-def exportable_log_ndtr() -> Iterator[None]:
-    """Let ``torch.special.log_ndtr`` be `log_ndtr` meanwhile."""
-    original = torch.special.log_ndtr
-    torch.special.log_ndtr = log_ndtr
-    try:
-        yield
-    finally:
-        torch.special.log_ndtr = original
+def traceable(model: nn.Module) -> Iterator[None]:
+    """Let a graph follow the size of images, and know `log_ndtr`, meanwhile.
 
-
-@contextmanager
-def free_upsampling(model: nn.Module) -> Iterator[None]:
-    """Let MMSeg's upsampling, as of its U-Net, follow the size meanwhile.
-
-    It turns sizes into Python numbers, which a trace takes for constants.
+    MMSeg's upsampling, as of its U-Net, turns sizes into Python numbers, which
+    a trace takes for constants.
 
     Args:
         model: Its layers are changed, and put back.
     """
-    layers = [
-        module
-        for module in model.modules()
-        if isinstance(module, Upsample) and not module.size
-    ]
-    try:
-        for layer in layers:
-            layer.forward = partial(
-                F.interpolate,
-                scale_factor=layer.scale_factor,
-                mode=layer.mode,
-                align_corners=layer.align_corners,
-                recompute_scale_factor=False,
-            )
+    with ExitStack() as changes:
+        special = patch.object(torch.special, 'log_ndtr', log_ndtr)
+        changes.enter_context(special)
+        for layer in model.modules():
+            if isinstance(layer, Upsample) and not layer.size:
+                free = partial(
+                    F.interpolate,
+                    scale_factor=layer.scale_factor,
+                    mode=layer.mode,
+                    align_corners=layer.align_corners,
+                    recompute_scale_factor=False,
+                )
+                changes.enter_context(patch.object(layer, 'forward', free))
         yield
-    finally:
-        for layer in layers:
-            del layer.forward
 
 
 def export_onnx(
@@ -192,8 +179,7 @@ def export_onnx(
     path.parent.mkdir(parents=True, exist_ok=True)
     with (
         torch.no_grad(),
-        exportable_log_ndtr(),
-        free_upsampling(model),
+        traceable(model),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter('ignore')  # of branches that a trace fixes

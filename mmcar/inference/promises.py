@@ -17,19 +17,18 @@ import torch
 from mmengine.dataset import BaseDataset, pseudo_collate
 from mmseg.structures import SegDataSample
 from torch import nn
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, Subset
 
 from ..evaluation.functional import hypotheses, promises
 from ..evaluation.functional.promises import Steps
 from ..evaluation.metrics.base import drawn_labels_of
 from ..report.image_figures import NOTE
 from ..report.page.page import plain
-from ..structures import sample_key
 from ..utils.errors import UserError
 from ..utils.files import read_json, write_json
 from ..utils.ids import has_id
 from ..utils.progress import track
-from .calibration import halves_of
+from .calibration import halves_of, units_of
 
 KINDS = {
     'region': ('region', 'inner_region'),
@@ -188,13 +187,12 @@ class Promises:
         for name, entry in self.classes.items():
             levels, k = entry['levels'], entry['id']
             found: dict[str, Any] = {}
-            for key, regions_of in (
-                ('region', promises.promised_region),
-                ('inner_region', promises.promised_inner_region),
-            ):
-                if key in levels:
-                    probs = torch.from_numpy(result.class_probs[k])
-                    found[key] = regions_of(probs, levels[key]).numpy()
+            if 'region' in levels:
+                probs = torch.from_numpy(result.class_probs[k])
+                outer = promises.promised_region(probs, levels['region'])
+                level = levels['inner_region']
+                inner = promises.promised_inner_region(probs, level)
+                found |= dict(region=outer.numpy(), inner_region=inner.numpy())
             usable = by_rule and len(samples) == self.num_samples
             if not usable and levels.keys() - set(KINDS['region']):
                 levels = {}
@@ -239,20 +237,11 @@ def settings_hash(settings: Any) -> str:
                 for key, item in value.items()
                 if key not in NO_SETTINGS
             }
-        return (
-            [*map(kept, value)] if isinstance(value, list | tuple) else value
-        )
+        many = isinstance(value, list | tuple)
+        return [*map(kept, value)] if many else value
 
     text = json.dumps(kept(settings), sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def units_of(dataset: Dataset) -> tuple[str, list[str]]:
-    """Whether patients are known, and the patient or the key of each image."""
-    records = [dataset.get_data_info(i) for i in range(len(dataset))]
-    units = [record.get('patient') or sample_key(record) for record in records]
-    known = any(record.get('patient') for record in records)
-    return 'patient' if known else 'image', units
 
 
 def hashed(unit: str) -> str:
@@ -357,27 +346,21 @@ def fit_promises(
             f'alpha={alpha} need at least {promises.images_needed(alpha)}; '
             'take more images, or a larger alpha'
         )
+    wanted = {promise for kind in kinds for promise in KINDS[kind]}
     how = (class_ids, alpha, iou, num_workers)
-    fitted, reported = (
-        [
-            (steps, units[i])
-            for (steps, _), i in zip(
-                predict_steps(model, half, *how), half.indices, strict=True
-            )
-        ]
-        for half in (fit, report)
-    )
+
+    def predicted(half: Subset) -> list[tuple]:
+        steps = [found for found, _ in predict_steps(model, half, *how)]
+        return [*zip(steps, [units[i] for i in half.indices], strict=True)]
+
+    fitted, reported = predicted(fit), predicted(report)
     classes = {}
     for name, class_id in class_ids.items():
-        steps, owners = of_class(name, fitted)
-        levels = {
-            promise: level
-            for promise, level in promises.fit_levels(
-                steps, alpha, owners
-            ).items()
-            if any(promise in KINDS[kind] for kind in kinds)
-        }
-        held = held_of(levels, *of_class(name, reported))
+        steps, owners = zip(*of_class(name, fitted), strict=True)
+        levels = promises.fit_levels(steps, alpha, owners)
+        levels = {k: levels[k] for k in levels if k in wanted}
+        others = zip(*of_class(name, reported), strict=True)
+        held = held_of(levels, *others)
         classes[name] = dict(id=class_id, levels=levels, held=held)
     return Promises(
         weights_hash(model),
@@ -391,16 +374,19 @@ def fit_promises(
     )
 
 
-def of_class(
-    name: str, images: Sequence[tuple[ClassSteps, str]]
-) -> tuple[list[dict[str, Steps]], list[str]]:
-    """Losses of a class and the units of the images that have them."""
-    found = [(steps[name], unit) for steps, unit in images if name in steps]
+def of_class(name: str, images: Sequence[tuple]) -> list[tuple]:
+    """The images with a labelled pixel, and their losses of a class.
+
+    Args:
+        name: Of the class.
+        images: `ClassSteps`, and what else is known, of each.
+    """
+    found = [(steps[name], *rest) for steps, *rest in images if name in steps]
     if not found:
         raise UserError(
             f'{name}: none of {len(images)} images has a labelled pixel'
         )
-    return [steps for steps, _ in found], [unit for _, unit in found]
+    return found
 
 
 def held_of(
@@ -421,8 +407,7 @@ def held_of(
         who marked something, ``region_if_marked``: who marked nothing misses
         nothing.
     """
-    held = {}
-    tried = dict(levels)
+    held, tried = {}, dict(levels)
     if 'region' in levels:
         tried['region_if_marked'] = levels['region']
     for name, level in tried.items():
@@ -431,16 +416,10 @@ def held_of(
             for one, unit in zip(steps, units, strict=True)
             if name != 'region_if_marked' or len(one[name].levels)
         ]
-        if not some:
-            continue
-        found = promises.what_held(
-            [one for one, _ in some], level, [unit for _, unit in some]
-        )
-        held[name] = dict(
-            held=1 - found.loss,
-            standard_error=found.standard_error,
-            units=found.units,
-        )
+        if some:
+            chosen, owners = zip(*some, strict=True)
+            found = promises.what_held(chosen, level, owners)._asdict()
+            held[name] = dict(held=1 - found.pop('loss'), **found)
     return held
 
 
@@ -467,8 +446,7 @@ class Trial:
         self.ids = {
             name: entry['id'] for name, entry in promises.classes.items()
         }
-        self.images: list[tuple[ClassSteps, str]] = []
-        self.areas: list[dict[str, float]] = []
+        self.images: list[tuple[ClassSteps, str, dict[str, float]]] = []
         self.num_samples = 0
 
     def add(self, index: int, sample: SegDataSample, ignored: int) -> None:
@@ -481,51 +459,51 @@ class Trial:
         """
         kept = self.promises
         steps = steps_of(sample, self.ids, kept.alpha, kept.iou, ignored)
-        self.images.append((steps, self.units[index]))
         self.num_samples = len(sample.pred_samples.data)
         labels = drawn_labels_of(sample.to_dict(), 'a promise')
-        self.areas.append(
-            {
-                name: float(has_id(labels, k).sum() / len(labels))
-                for name, k in self.ids.items()
-            }
-        )
+        areas = {
+            name: float(has_id(labels, k).sum() / len(labels))
+            for name, k in self.ids.items()
+        }
+        self.images.append((steps, self.units[index], areas))
 
     def summary(self) -> dict[str, Any]:
         """What held: of all images together, and by the size of marks."""
-        classes = {}
-        for name, entry in self.promises.classes.items():
-            usable = self.num_samples == self.promises.num_samples
+        classes, kept = {}, self.promises
+        for name, entry in kept.classes.items():
+            usable = self.num_samples == kept.num_samples
             levels = {
                 promise: level
                 for promise, level in entry['levels'].items()
                 if usable or promise in KINDS['region']
             }
-            labelled = [
-                (image, areas[name])
-                for image, areas in zip(self.images, self.areas, strict=True)
-                if name in image[0]
+            images = [
+                (steps, unit, areas[name])
+                for steps, unit, areas in of_class(name, self.images)
             ]
-            labelled.sort(key=itemgetter(1))
-            empty = sum(not area for _, area in labelled)
-            third = max(1, -(-(len(labelled) - empty) // 3))
-            starts = [0, *range(empty, len(labelled), third)]
-            groups = {'all images': labelled}
-            for start, end in pairwise([*starts, len(labelled)]):
-                if part := labelled[start:end]:
-                    first, last = part[0][1], part[-1][1]
-                    title = f'mark of {first:.0f} to {last:.0f}'
-                    groups[title] = groups.get(title, []) + part
-            classes[name] = {
-                title: dict(
-                    images=len(group),
-                    held=held_of(
-                        levels, *of_class(name, [image for image, _ in group])
-                    ),
-                )
-                for title, group in groups.items()
-            }
-        kept = self.promises
+            images.sort(key=itemgetter(2))
+            classes[name] = {}
+            for title, group in by_size(images).items():
+                steps, units, _ = zip(*group, strict=True)
+                held = held_of(levels, steps, units)
+                classes[name][title] = dict(images=len(group), held=held)
         return dict(
             alpha=kept.alpha, iou=kept.iou, note=kept.note, classes=classes
         )
+
+
+def by_size(images: Sequence[tuple]) -> dict[str, list[tuple]]:
+    """Images in groups: all, those without a mark, and thirds of the others.
+
+    Args:
+        images: By their last entry, the area of their marks, ascending.
+    """
+    empty = sum(not area for *_, area in images)
+    third = max(1, -(-(len(images) - empty) // 3))
+    starts = [0, *range(empty, len(images), third)]
+    groups = {'all images': [*images]}
+    for start, end in pairwise([*starts, len(images)]):
+        if part := images[start:end]:
+            title = f'mark of {part[0][-1]:.0f} to {part[-1][-1]:.0f}'
+            groups[title] = [*groups.get(title, []), *part]
+    return groups

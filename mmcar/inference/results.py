@@ -37,6 +37,10 @@ SHOWN = 1536
 """Longest side of an image in a figure; larger ones are shown smaller."""
 FIGURES = ('uncertainty', 'hypotheses', 'contours', 'promises')
 KINDS = ('decision', 'samples', 'overlay', 'npz', *FIGURES)
+ARRAYS = (
+    *('decision', 'samples', 'sample_weights', 'class_probs'),
+    *('sample_probs', 'entropy', 'sample_entropy'),
+)
 
 
 @dataclass
@@ -189,16 +193,13 @@ class InferenceResult:
                     representative=h.representative,
                     description=describe_changes(h.changes, names),
                     changes=[
-                        c._asdict()
-                        | dict(before=names[c.before], after=names[c.after])
-                        for c in h.changes
+                        named(c, names, 'before', 'after') for c in h.changes
                     ],
                 )
                 for h in self.hypotheses
             ],
             class_flips=[
-                s._asdict() | dict(source=names[s.source], twin=names[s.twin])
-                for s in self.flip_states
+                named(s, names, 'source', 'twin') for s in self.flip_states
             ],
             promises=[one.summary() for one in self.promises],
         )
@@ -233,22 +234,23 @@ class InferenceResult:
             for p, m in maps.items()
         )
         pictures.drop_samples(path('samples', ''), len(self.samples))
-        overlay = pictures.overlay_labels(
-            self.image, self.decision, self.palette
+        overlay = Image.fromarray(
+            pictures.overlay_labels(self.image, self.decision, self.palette)
         )
-        write_file(
-            path('overlay'), pictures.encode_picture(Image.fromarray(overlay))
-        )
-        drawn = self.figures() if figures else {}
-        for kind in FIGURES:
-            if kind in drawn:
-                pictures.write_figure(path(kind), drawn[kind], DPI)
-            else:  # what another run has left
-                path(kind).unlink(missing_ok=True)
+        write_file(path('overlay'), pictures.encode_picture(overlay))
+        for kind in FIGURES:  # another run may have left some
+            path(kind).unlink(missing_ok=True)
+        path('npz', '.npz').unlink(missing_ok=True)
+        for kind, figure in self.figures().items() if figures else ():
+            pictures.write_figure(path(kind), figure, DPI)
         if npz:
-            write_file(path('npz', '.npz'), self._packed())
-        else:
-            path('npz', '.npz').unlink(missing_ok=True)
+            groups = np.empty(len(self.samples), np.int16)
+            for number, hypothesis in enumerate(self.hypotheses):
+                groups[list(hypothesis.members)] = number
+            arrays = {name: getattr(self, name) for name in ARRAYS}
+            packed = io.BytesIO()
+            np.savez_compressed(packed, hypothesis_of_sample=groups, **arrays)
+            write_file(path('npz', '.npz'), packed.getvalue())
 
     def figures(self) -> dict[str, 'Figure']:
         """Draw ``uncertainty``, ``hypotheses`` and what else there is.
@@ -260,9 +262,8 @@ class InferenceResult:
             from ..report import pictures
         height, width = self.decision.shape
         if max(height, width) > SHOWN:
-            return self._picked(
-                pictures.shown_size((height, width), SHOWN)
-            ).figures()
+            size = pictures.shown_size((height, width), SHOWN)
+            return self._picked(size).figures()
         maps = {
             'pixelwise probabilities': self.entropy,
             f'mean of {len(self.samples)} samples': self.sample_entropy,
@@ -286,17 +287,15 @@ class InferenceResult:
                 self.image, self.samples == 1, self.boxplot, self.classes[1]
             )
         if self.promises:
-            maps = self.samples[[h.representative for h in self.hypotheses]]
+            shown = self.samples[[h.representative for h in self.hypotheses]]
             figures['promises'] = report.draw_promises(
-                self.image, maps, self.promises
+                self.image, shown, self.promises
             )
         return figures
 
     def _picked(self, size: tuple[int, int]) -> 'InferenceResult':
         """The result at a smaller size, for figures."""
-        import cv2
-
-        from ..report.pictures import pick_pixels
+        from ..report.pictures import pick_pixels, shrunk
 
         box = self.boxplot
         if box is not None:
@@ -308,29 +307,8 @@ class InferenceResult:
             box = box._replace(**regions)
         names = ('decision', 'samples', 'entropy', 'sample_entropy')
         maps = {name: pick_pixels(getattr(self, name), size) for name in names}
-        image = cv2.resize(
-            self.image, size[::-1], interpolation=cv2.INTER_AREA
-        )
+        image = shrunk(self.image, size)
         return replace(self, image=image, boxplot=box, **maps)
-
-    def _packed(self) -> bytes:
-        """All arrays, as an NPZ file."""
-        groups = np.empty(len(self.samples), np.int16)
-        for number, hypothesis in enumerate(self.hypotheses):
-            groups[list(hypothesis.members)] = number
-        packed = io.BytesIO()
-        np.savez_compressed(
-            packed,
-            decision=self.decision,
-            samples=self.samples,
-            sample_weights=self.sample_weights,
-            hypothesis_of_sample=groups,
-            class_probs=self.class_probs,
-            sample_probs=self.sample_probs,
-            entropy=self.entropy,
-            sample_entropy=self.sample_entropy,
-        )
-        return packed.getvalue()
 
 
 def claim_out_dir(out_dir: str | Path, inputs: Inputs = ()) -> Path:
@@ -344,14 +322,13 @@ def claim_out_dir(out_dir: str | Path, inputs: Inputs = ()) -> Path:
     Raises:
         UserError: They cannot; better now than after the first image.
     """
+    out_dir = Path(out_dir)
     given = [inputs] if isinstance(inputs, OneInput) else inputs
-    for one in given:
-        if not isinstance(one, str | Path):
-            continue
-        root = Path(str(one).partition('**')[0])
+    out = out_dir.resolve()
+    paths = [one for one in given if isinstance(one, str | Path)]
+    for root in [Path(str(one).partition('**')[0]) for one in paths]:
         whole = os.path.isdir(root)
         source = (root if whole else root.parent).resolve()
-        out = Path(out_dir).resolve()
         if whole and out.is_relative_to(source):
             raise UserError(
                 f'{out_dir}: this folder lies in {root}, where the images '
@@ -363,7 +340,7 @@ def claim_out_dir(out_dir: str | Path, inputs: Inputs = ()) -> Path:
                 f'{out_dir}: results would be written into {source}, over '
                 'the images themselves; choose another folder.'
             )
-    probe = Path(out_dir) / '.writable'
+    probe = out_dir / '.writable'
     try:
         write_file(probe, b'')
         probe.unlink()
@@ -372,4 +349,9 @@ def claim_out_dir(out_dir: str | Path, inputs: Inputs = ()) -> Path:
             f'{out_dir}: no files can be written there ({error}); expected a '
             'folder with write access, or the name of a new one'
         ) from error
-    return Path(out_dir)
+    return out_dir
+
+
+def named(row: Any, names: Sequence[str], *keys: str) -> dict[str, Any]:
+    """A named tuple as a dict, with names in place of its class ids."""
+    return row._asdict() | {key: names[getattr(row, key)] for key in keys}

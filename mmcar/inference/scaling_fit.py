@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..utils.errors import UserError
 from ..utils.scaling import identity_parameters, rescale
 
 CHUNK = 32768
@@ -27,6 +29,14 @@ class Pixels(NamedTuple):
     log_probs: Tensor
     targets: Tensor
     weights: Tensor
+
+    @classmethod
+    def joined(cls, images: 'Iterable[Pixels | None]') -> 'Pixels':
+        """Those of several images; None has no labelled pixel."""
+        found = [one for one in images if one is not None]
+        if not found:
+            raise UserError('labels: there is no labelled pixel to fit on')
+        return cls(*(torch.cat(rows) for rows in zip(*found, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -108,9 +118,7 @@ def cross_entropy(
     return value
 
 
-def fit_scaling(
-    pixels: Pixels, method: str, ridge: float = 1e-6, max_iter: int = 200
-) -> Fit:
+def fit_scaling(pixels: Pixels, method: str, ridge: float = 1e-6) -> Fit:
     """Fit a scaling by maximum likelihood, or keep the identity.
 
     The problem is convex; a tiny ridge towards the identity keeps the
@@ -120,7 +128,6 @@ def fit_scaling(
         pixels: What to fit on.
         method: One of `METHODS`.
         ridge: Weight of the squared distance to the identity.
-        max_iter: Iterations of LBFGS at most.
     """
     num_classes = pixels.log_probs.shape[1]
     identity = identity_parameters(method, num_classes)
@@ -130,7 +137,7 @@ def fit_scaling(
     by_class = method in ('vector', 'matrix', 'dirichlet')
     optimizer = torch.optim.LBFGS(
         [weight, bias],
-        max_iter=max_iter,
+        max_iter=200,
         tolerance_grad=1e-9,
         tolerance_change=1e-12,
         line_search_fn='strong_wolfe',

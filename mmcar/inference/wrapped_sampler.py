@@ -7,6 +7,11 @@ import torch
 from torch import Tensor
 from typing_extensions import Unpack
 
+from ..evaluation.functional.inputs import (
+    check_maps,
+    check_same_size,
+    split_images,
+)
 from ..sampling import content_key
 from ..sampling.drawing import SamplerSettings
 from ..structures import label_distribution
@@ -94,24 +99,15 @@ class WrappedSampler(WrappedModel):
         for batch, given in zip(images, labels, strict=True):
             probs, maps = self(batch), as_tensor('labels', given)
             maps = maps[:, None] if maps.dim() == 3 else maps
-            size = (len(probs), *probs.shape[2:])
-            fit = maps.dim() == 4 and (len(maps), *maps.shape[2:]) == size
-            if maps.is_floating_point() or not fit:
-                raise UserError(
-                    f'labels: {maps.dtype} of shape {tuple(maps.shape)} for '
-                    f'images that are {size}: expected integers (images, '
-                    'height, width) or (images, annotators, height, width)'
-                )
-            for one, own in zip(probs, maps.to(probs.device), strict=True):
+            maps = maps.to(probs.device)
+            for one, own in split_images(probs=probs, labels=maps):
+                check_maps('labels', own, len(one), ignore_index)
+                check_same_size(probs=one, labels=own)
                 sample = dict(gt_sem_segs=dict(data=own))
                 known = label_distribution(sample, len(one), ignore_index)
                 key = content_key(one)
                 found.append(draw_pixels(safe_log(one), *known, each, key))
-        pixels = [part for part in found if part is not None]
-        if not pixels:
-            raise UserError('labels: no labelled pixel to fit on')
-        rows = (torch.cat(row) for row in zip(*pixels, strict=True))
-        self.fitted = fit_scaling(Pixels(*rows), method, ridge)
+        self.fitted = fit_scaling(Pixels.joined(found), method, ridge)
         return self.fitted
 
     def results(

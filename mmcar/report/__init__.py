@@ -7,7 +7,6 @@ from importlib.util import find_spec
 
 from .figures import (
     SampleRow,
-    changing,
     draw_curves,
     draw_reliability,
     draw_sample_grid,
@@ -20,7 +19,6 @@ from .image_figures import (
     draw_promises,
     draw_uncertainty,
 )
-from .pictures import overlay_labels
 
 if find_spec('mmseg') is not None:
     from .hooks import FiguresHook, SaveSamplesHook

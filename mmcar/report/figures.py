@@ -9,9 +9,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..utils.errors import UserError
-from .pictures import colour_labels, colour_mean, dataset_palette
+from .pictures import colour_labels, colour_mean
 
 CELL, TOP = 1.25, 0.28  # inches
+MARGINS = dict(left=0.003, right=0.997, bottom=0.01, wspace=0.04, hspace=0.04)
 MAX_LABELS = 4
 # Columns of a log that say how, not what: the axis and the clock.
 NO_CURVES = ('step', 'iter', 'epoch', 'time', 'data_time', 'memory')
@@ -49,24 +50,21 @@ def normalised_entropy(probs: np.ndarray) -> np.ndarray:
 
 
 def draw_sample_grid(
-    rows: Sequence[SampleRow],
-    num_samples: int = 8,
-    palette: np.ndarray | None = None,
+    rows: Sequence[SampleRow], palette: np.ndarray, num_samples: int = 8
 ) -> Figure:
     """Draw a row per image: image, annotators, mean, entropy, samples.
 
     Args:
         rows: The images.
+        palette: Class colours (K, 3) uint8.
         num_samples: Samples shown at most.
-        palette: Class colours (K, 3) uint8; `dataset_palette` if None.
 
     Returns:
         The figure.
     """
     if not rows:
         raise UserError('Nothing to draw: rows is empty.')
-    if palette is None:
-        palette = dataset_palette(None, len(rows[0].probs))
+
     num_labels = min(
         MAX_LABELS, max(0 if r.labels is None else len(r.labels) for r in rows)
     )
@@ -78,19 +76,8 @@ def draw_sample_grid(
     height, width = rows[0].image.shape[:2]
     size = (CELL * len(heads) * width / height, CELL * len(rows) + TOP)
     figure = Figure(size, layout=None)
-    grid = figure.subplots(
-        len(rows),
-        len(heads),
-        squeeze=False,
-        gridspec_kw=dict(
-            left=0.003,
-            right=0.997,
-            bottom=0.01,
-            top=1 - TOP / size[1],
-            wspace=0.04,
-            hspace=0.04,
-        ),
-    )
+    grid = figure.subplots(len(rows), len(heads), squeeze=False)
+    figure.subplots_adjust(top=1 - TOP / size[1], **MARGINS)
     for axes, head in zip(grid[0], heads, strict=True):
         axes.set_title(head, fontsize=8, pad=3)
     for axes in grid.flat:
@@ -197,13 +184,12 @@ def changing(curves: Curves) -> Curves:
     }
 
 
-def draw_curves(curves: Curves, columns: int = 3) -> Figure:
-    """Draw each curve into a panel of its own.
+def draw_curves(curves: Curves) -> Figure:
+    """Draw each curve into a panel of its own, three side by side.
 
     Args:
         curves: As `read_curves` gives them. Those with one point or one
             value throughout are left out: they show nothing.
-        columns: Panels side by side.
 
     Returns:
         The figure.
@@ -211,9 +197,9 @@ def draw_curves(curves: Curves, columns: int = 3) -> Figure:
     curves = changing(curves)
     if not curves:
         raise UserError('No curves to draw: the log holds no changing value.')
-    rows = -(-len(curves) // columns)
-    figure = Figure((2.9 * columns, 2 * rows), layout='constrained')
-    grid = figure.subplots(rows, columns, squeeze=False)
+    rows = -(-len(curves) // 3)
+    figure = Figure((8.7, 2 * rows), layout='constrained')
+    grid = figure.subplots(rows, 3, squeeze=False)
     for axes in list(grid.flat)[len(curves) :]:
         axes.axis('off')
     for axes, name in zip(grid.flat, sorted(curves), strict=False):

@@ -12,13 +12,13 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from mmengine.dist import all_reduce, is_main_process
 from mmengine.hooks import Hook
-from mmengine.runner import BaseLoop, Runner
+from mmengine.runner import Runner
 from mmengine.visualization import Visualizer
 from mmseg.registry import HOOKS
 from mmseg.structures import SegDataSample
 
 from ..datasets.image_files import input_image
-from ..evaluation import CalibrationBins, CalibrationMetric
+from ..evaluation import CalibrationMetric
 from ..structures import KeyOwners, sample_key
 from ..utils.background import BackgroundWriter
 from ..utils.checks import at_least
@@ -95,27 +95,27 @@ class PredictionHook(Hook):
     """Sees every test image and what is predicted of it.
 
     Attributes:
+        modes: Loops whose images are seen, of 'val' and 'test'.
         metainfo: Of the data set.
     """
 
+    modes: tuple[str, ...] = ('test',)
     metainfo: Mapping
 
-    def after_test_iter(
+    def _after_iter(
         self,
         runner: Runner,
         batch_idx: int,
         data_batch: dict | None = None,
         outputs: Sequence[SegDataSample] | None = None,
+        mode: str = 'train',
     ) -> None:
-        """See the images of a batch."""
-        self.see_batch(runner.test_loop, data_batch, outputs)
-
-    def see_batch(
-        self, loop: BaseLoop, batch: dict, outputs: Sequence[SegDataSample]
-    ) -> None:
-        """See the images of a batch of some loop."""
+        """See the images of a batch; MMEngine calls this in every loop."""
+        if mode not in self.modes:
+            return
+        loop = getattr(runner, f'{mode}_loop')
         self.metainfo = loop.dataloader.dataset.metainfo
-        for inputs, sample in zip(batch['inputs'], outputs, strict=True):
+        for inputs, sample in zip(data_batch['inputs'], outputs, strict=True):
             self.see(inputs, sample)
 
     @abstractmethod
@@ -184,10 +184,8 @@ class DrawSamplesHook(FilesHook):
         colours = dataset_palette(self.metainfo, len(row.probs))
 
         def draw() -> bytes:
-            figure = draw_sample_grid(
-                [row], num_samples=self.num_samples, palette=colours
-            )
-            return encode_figure(figure)
+            grid = draw_sample_grid([row], colours, self.num_samples)
+            return encode_figure(grid)
 
         self.write({f'{output_name(sample)}.png': draw})
 
@@ -206,6 +204,8 @@ class ShowSamplesHook(PredictionHook):
         show: Open a window instead.
         wait_time: Seconds of each there; 0 waits for the space key.
     """
+
+    modes = ('val', 'test')
 
     def __init__(
         self,
@@ -229,16 +229,6 @@ class ShowSamplesHook(PredictionHook):
         self.places, self.mode = count(), mode
         self.send = partial(runner.visualizer.add_image, step=runner.iter)
 
-    def after_val_iter(
-        self,
-        runner: Runner,
-        batch_idx: int,
-        data_batch: dict | None = None,
-        outputs: Sequence[SegDataSample] | None = None,
-    ) -> None:
-        """See the images of a batch."""
-        self.see_batch(runner.val_loop, data_batch, outputs)
-
     def see(self, inputs: object, sample: SegDataSample) -> None:
         """Show an image."""
         shown, between = divmod(next(self.places), self.interval)
@@ -247,7 +237,7 @@ class ShowSamplesHook(PredictionHook):
             return
         row = prediction_row(inputs, sample)
         palette = dataset_palette(self.metainfo, len(row.probs))
-        figure = draw_sample_grid([row], self.num_samples, palette)
+        figure = draw_sample_grid([row], palette, self.num_samples)
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
         picture = np.asarray(canvas.buffer_rgba())[..., :3]
@@ -311,37 +301,30 @@ class FiguresHook(PredictionHook):
         """Choose the images."""
         number = len(runner.test_loop.dataloader.sampler)
         self.chosen = spread(number, self.num_images)
-        self.rows, self.seen = [], 0
-        self.bins = CalibrationBins()
+        self.rows, self.metric = [], CalibrationMetric()
 
     def see(self, inputs: object, sample: SegDataSample) -> None:
         """Keep what is drawn of an image."""
-        metric = CalibrationMetric()
-        metric.process({}, [sample.to_dict()])
-        self.bins.sums += metric.results[0]['bins']
-        if self.seen in self.chosen:
+        if len(self.metric.results) in self.chosen:
             self.rows.append(prediction_row(inputs, sample))
-        self.seen += 1
+        self.metric.process({}, [sample.to_dict()])
 
     def after_test(self, runner: Runner) -> None:
         """Draw, and say where."""
-        bins = self.bins
+        bins = self.metric.bins_of(self.metric.results)
         all_reduce(bins.sums)
         if not is_main_process():
             return
         palette = dataset_palette(self.metainfo, len(self.rows[0].probs))
         figures = dict(
-            samples=draw_sample_grid(self.rows, self.num_samples, palette),
+            samples=draw_sample_grid(self.rows, palette, self.num_samples),
             reliability=draw_reliability(
                 bins.confidence, bins.accuracy, bins.count, 'Calibration net'
             ),
         )
         # The runner's own log is that of this test.
-        logs = [
-            log
-            for log in find_logs(runner.work_dir)
-            if runner.timestamp not in log.parts
-        ]
+        logs = find_logs(runner.work_dir)
+        logs = [log for log in logs if runner.timestamp not in log.parts]
         if curves := changing(read_curves(*logs)):
             figures['training'] = draw_curves(curves)
         else:

@@ -29,6 +29,7 @@ LETTER = 0.062  # inches, of the small font
 LEGEND_ENTRY = 1.05  # inches
 BAND, ENVELOPE, MEDIAN, OUTLIER = '#0072b2', '#56b4e9', '#f0e442', '#d55e00'
 MAX_ZOOM = 4
+LEGEND: Any = dict(loc='outside lower center', fontsize=8, frameon=False)
 
 
 def picture_size(image: np.ndarray) -> tuple[float, float]:
@@ -39,9 +40,11 @@ def picture_size(image: np.ndarray) -> tuple[float, float]:
     return HEIGHT * aspect, HEIGHT
 
 
-def interpolation(image: np.ndarray) -> str:
-    """How to show an image: small ones smoothly."""
-    return 'bicubic' if display_factor(image.shape) > 1 else 'antialiased'
+def show_image(axes: Axes, image: np.ndarray) -> None:
+    """Show an image without axes, small ones smoothly."""
+    small = display_factor(image.shape) > 1
+    axes.imshow(image, interpolation='bicubic' if small else 'antialiased')
+    axes.axis('off')
 
 
 def draw_uncertainty(
@@ -69,12 +72,11 @@ def draw_uncertainty(
         (columns * (width + 0.08) + 0.75, height + 0.52), layout=layout
     )
     axes = figure.subplots(1, columns)
-    axes[0].imshow(image, interpolation=interpolation(image))
+    show_image(axes[0], image)
     axes[0].set_title('image', fontsize=9)
     for one, (title, values) in zip(axes[1:], maps.items(), strict=True):
         drawn = one.imshow(values, cmap='magma', vmin=0, vmax=top)
         one.set_title(f'{title}\nmean {values.mean():.3f}', fontsize=9)
-    for one in axes:
         one.axis('off')
     bar = figure.colorbar(drawn, ax=list(axes), fraction=0.04, pad=0.01)
     bar.set_label('entropy (nats)', fontsize=8)
@@ -124,8 +126,8 @@ def draw_hypotheses(
     if more := hypotheses[MAX_SHOWN:]:
         share = 100 * sum(h.probability for h in more)
         notes.append(f'{len(more)} more, {share:.0f} % in all')
-    columns = len(pictures) if len(pictures) <= 4 else -(-len(pictures) // 2)
-    rows = -(-len(pictures) // columns)
+    rows = 1 if len(pictures) <= 4 else 2
+    columns = -(-len(pictures) // rows)
     lines = 1 + max(text.count('\n') for text in texts)
     cell = height + 0.3 + 0.16 * lines
     size = (columns * (width + 0.12), rows * cell + 0.4 + 0.17 * len(notes))
@@ -133,11 +135,11 @@ def draw_hypotheses(
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes in grid.flat:
         axes.axis('off')
+    style = dict(fontsize=7.5, va='top', linespacing=1.25)
     cells = zip(grid.flat, pictures, titles, texts, strict=False)
     for axes, picture, title, text in cells:
         axes.imshow(picture, interpolation='antialiased')
         axes.set_title(title, fontsize=10, pad=4)
-        style = dict(fontsize=7.5, va='top', linespacing=1.25)
         axes.text(0, -0.03, text, transform=axes.transAxes, **style)
     used = np.unique(maps)
     if len(palette) == 2:
@@ -181,8 +183,8 @@ def draw_contour_boxplot(
     figure = Figure((2 * width + 0.1, height + 0.75), layout='constrained')
     left, right = figure.subplots(1, 2)
     for axes in (left, right):
-        axes.imshow(image, interpolation=interpolation(image))
-        axes.axis('off')
+        show_image(axes, image)
+        look_at(axes, masks.any(0))
     for mask in masks:
         outline(left, mask, ENVELOPE, 0.9)
     number = int(masks.any((1, 2)).sum())
@@ -196,11 +198,6 @@ def draw_contour_boxplot(
         outline(right, masks[index], OUTLIER, 1.2, '--')
     outline(right, masks[box.median], MEDIAN, 2.2)
     right.set_title('contour boxplot', fontsize=10)
-    (top, bottom), (first, last) = zoom(masks.any(0))
-    for axes in (left, right):
-        axes.set(
-            xlim=(first - 0.5, last - 0.5), ylim=(bottom - 0.5, top - 0.5)
-        )
     some = masks[box.median].any()
     median = 'median' if some else 'median: nothing outlined'
     handles = [
@@ -211,13 +208,7 @@ def draw_contour_boxplot(
     if number := len(box.outliers):
         label = f'{number} outlier{"s" * (number > 1)}'
         handles.append(Line2D([], [], color=OUTLIER, ls='--', label=label))
-    figure.legend(
-        handles=handles,
-        loc='outside lower center',
-        ncols=4,
-        fontsize=8,
-        frameon=False,
-    )
+    figure.legend(handles=handles, ncols=4, **LEGEND)
     return figure
 
 
@@ -244,33 +235,28 @@ def draw_promises(
             for region in (promise.region, promise.inner_region)
             if region is not None
         ]
-        axes.imshow(image, interpolation=interpolation(image))
-        (top, bottom), (first, last) = zoom(
-            np.any([nothing, *regions, *needed], 0)
-        )
-        axes.set(
-            xlim=(first - 0.5, last - 0.5), ylim=(bottom - 0.5, top - 0.5)
-        )
-        axes.axis('off')
+        show_image(axes, image)
+        look_at(axes, np.any([nothing, *regions, *needed], 0))
         for mask in needed:
             outline(axes, mask, BAND, 1.2)
         for region, colour in zip(regions, (OUTLIER, MEDIAN), strict=False):
             outline(axes, region, colour, 2.0)
         axes.set_title('\n'.join([promise.name, *promise.lines()]), fontsize=8)
     colours = {'outer': OUTLIER, 'inner': MEDIAN, 'hypotheses': BAND}
+    handles = [
+        Line2D([], [], color=colour, label=label)
+        for label, colour in colours.items()
+    ]
     figure.legend(
-        handles=[
-            Line2D([], [], color=colour, label=label)
-            for label, colour in colours.items()
-        ],
-        title=NOTE,
-        title_fontsize=8,
-        loc='outside lower center',
-        ncols=3,
-        fontsize=8,
-        frameon=False,
+        handles=handles, title=NOTE, title_fontsize=8, ncols=3, **LEGEND
     )
     return figure
+
+
+def look_at(axes: Axes, mask: np.ndarray) -> None:
+    """Show the part of a picture that `zoom` chooses for a mask (H, W)."""
+    (top, bottom), (first, last) = zoom(mask)
+    axes.set(xlim=(first - 0.5, last - 0.5), ylim=(bottom - 0.5, top - 0.5))
 
 
 def zoom(mask: np.ndarray) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -14,6 +14,7 @@ from ..utils.errors import UserError
 from ..utils.files import write_file
 
 IGNORED = 255
+OPACITY = 0.45  # of tints
 MIN_SIDE = 384  # smaller images are enlarged, so that outlines are seen
 
 
@@ -55,10 +56,7 @@ def display_factor(shape: Sequence[int]) -> int:
 
 
 def overlay_labels(
-    image: np.ndarray,
-    label_map: np.ndarray,
-    palette: np.ndarray,
-    opacity: float = 0.45,
+    image: np.ndarray, label_map: np.ndarray, palette: np.ndarray
 ) -> np.ndarray:
     """Tint an image by class, with a line where classes meet.
 
@@ -68,7 +66,6 @@ def overlay_labels(
         image: RGB (H, W, 3) uint8.
         label_map: Class ids (H, W).
         palette: Colours (K, 3) uint8.
-        opacity: Of the tint, from 0 to 1.
 
     Returns:
         RGB uint8; small images come out enlarged by `display_factor`.
@@ -85,7 +82,7 @@ def overlay_labels(
         size = labels.shape[::-1]
         picture = cv2.resize(image, size, interpolation=cv2.INTER_CUBIC)
     colours = colour_labels(labels, palette).astype(np.float32)
-    tint = np.full((*labels.shape, 1), opacity, np.float32)
+    tint = np.full((*labels.shape, 1), OPACITY, np.float32)
     if len(palette) == 2:
         tint[labels == 0] = 0
         colours[:] = palette[1]
@@ -100,6 +97,13 @@ def shown_size(size: Sequence[int], max_side: int) -> tuple[int, int]:
     factor = min(1.0, max_side / max(size))
     height, width = (max(1, round(factor * side)) for side in size)
     return height, width
+
+
+def shrunk(image: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    """An image (H, W, 3) made smaller, if that is not its size."""
+    if image.shape[:2] == size:
+        return image
+    return cv2.resize(image, size[::-1], interpolation=cv2.INTER_AREA)
 
 
 def pick_pixels(maps: np.ndarray, size: tuple[int, int]) -> np.ndarray:

@@ -24,12 +24,11 @@ from mmcar import cli
 from mmcar.compat.configs import read_config
 from mmcar.evaluation.functional import hypotheses, promises
 from mmcar.evaluation.functional.promises import Steps
-from mmcar.inference.calibration import split_halves
+from mmcar.inference.calibration import split_halves, units_of
 from mmcar.inference.model_loading import load_model
 from mmcar.inference.promises import (
     held_of,
     predict_steps,
-    units_of,
     weights_hash,
 )
 
@@ -276,7 +275,7 @@ def main() -> None:
     args = parse_args()
     arrays = predict(args)
     images, patients = unpack(arrays), arrays['patients'].tolist()
-    fit, held = split_halves(arrays['keys'].tolist(), patients)
+    fit, held = split_halves(patients)
     levels, fixed = fit_and_try(images, patients, fit, held, args.alpha)
     tried = [
         fit_and_try(images, patients, *halves, args.alpha)

@@ -40,29 +40,15 @@ def ged_terms(samples, labels, weights, classes, ignore, absent):
     def d(a, b, mask):
         return 1 - iou(a, b, mask, classes, absent)
 
-    cross = expectation(
-        [
-            (w, d(a, b, b != ignore))
-            for a in s
-            for b, w in zip(y, weights, strict=True)
-        ]
-    )
-    within = expectation([(1, d(a, b, every)) for a in s for b in s])
-    truth = expectation(
-        [
-            (v * w, d(a, b, (a != ignore) & (b != ignore)))
-            for a, v in zip(y, weights, strict=True)
-            for b, w in zip(y, weights, strict=True)
-        ]
-    )
-    return cross, within, truth
-
-
-def ged(samples, labels, weights, classes, ignore, absent):
-    cross, within, truth = ged_terms(
-        samples, labels, weights, classes, ignore, absent
-    )
-    return 2 * cross - within - truth
+    given = [*zip(y, weights, strict=True)]
+    cross = [(w, d(a, b, b != ignore)) for a in s for b, w in given]
+    within = [(1, d(a, b, every)) for a in s for b in s]
+    truth = [
+        (v * w, d(a, b, (a != ignore) & (b != ignore)))
+        for a, v in given
+        for b, w in given
+    ]
+    return tuple(map(expectation, (cross, within, truth)))
 
 
 def modes(label, flips):

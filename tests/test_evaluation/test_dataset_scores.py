@@ -7,7 +7,8 @@ from mmengine.structures import PixelData
 from mmcar.evaluation import bounds
 from mmcar.evaluation.dataset_scores import DatasetScores
 
-from .predicted import FLIPS, evaluator, image
+from .predicted import FLIPS, image
+from .predicted import scored as by_metrics
 
 TWO = dict(classes=('background', 'nodule'))
 FOUR = dict(classes=('a', 'b', 'a2', 'b2'), class_flips=FLIPS)
@@ -30,13 +31,12 @@ def scored(samples, metainfo, **options):
 def test_scores_are_those_of_the_metrics():
     samples = predicted()
     rows, summary = scored(samples, TWO)
-    metrics = evaluator(
+    metrics = [
         dict(type='GEDMetric', num_samples=6),
         dict(type='HMIoUMetric', num_samples=6),
         dict(type='CalibrationMetric'),
-    )
-    metrics.process(samples)
-    expected = metrics.evaluate(len(samples))
+    ]
+    expected = by_metrics(samples, *metrics)
     assert summary['scores'] == pytest.approx(expected)
     for name in ('GED', 'HM-IoU'):
         mean = sum(row[name] for row in rows) / len(rows)
@@ -52,12 +52,9 @@ def test_bins_of_images_add_up_to_those_of_all():
         torch.testing.assert_close(sums[0].tolist(), bins['count'])
         gap = (sums[1] - sums[2]).abs().sum() / sums[0].sum()
         assert gap.item() == pytest.approx(bins['ECE'])
-    assert summary['scores']['ECE'] == pytest.approx(
-        summary['reliability']['probabilities']['ECE']
-    )
-    assert summary['reliability']['probabilities']['ECE'] != pytest.approx(
-        summary['reliability']['samples']['ECE']
-    )
+    of_f, of_samples = (x['ECE'] for x in summary['reliability'].values())
+    assert summary['scores']['ECE'] == pytest.approx(of_f)
+    assert of_f != pytest.approx(of_samples)
 
 
 def test_areas_of_classes_by_a_loop():
@@ -75,22 +72,16 @@ def test_areas_of_classes_by_a_loop():
     assert row['name'] == 'nodule'
     assert row['labelled'] == pytest.approx(labelled / total)
     assert row['probabilities'] == pytest.approx(expected / total)
-    assert row['probabilities_excess'] == pytest.approx(
-        expected / labelled - 1
-    )
+    excess = expected / labelled - 1
+    assert row['probabilities_excess'] == pytest.approx(excess)
 
 
 def test_settings_of_the_config_stay():
     samples = predicted(k=3)
-    names = dict(classes=('x', 'y', 'z'))
-    given = [dict(type='GEDMetric', classes=['z'], num_samples=2)]
-    rows, summary = scored(samples, names, configured=given)
-    metrics = evaluator(
-        dict(type='GEDMetric', classes=['z'], num_samples=6),
-        classes=names['classes'],
-    )
-    metrics.process(samples)
-    expected = metrics.evaluate(len(samples))
+    names, given = dict(classes='xyz'), dict(type='GEDMetric', classes=['z'])
+    rows, summary = scored(samples, names, configured=[given])
+    given['num_samples'] = 6
+    expected = by_metrics(samples, given, **names)
     assert summary['scores']['GED_6'] == pytest.approx(expected['GED_6'])
     plain, _ = scored(samples, names)
     assert plain[0]['GED'] != pytest.approx(rows[0]['GED'])

@@ -5,9 +5,9 @@ import torch
 
 from mmcar.evaluation import calibration, ged, hm_iou
 from mmcar.utils.errors import UserError
-from tests.forking import Forked
 
 from . import brute_force as bf
+from .predicted import on_two_ranks
 
 pytest.importorskip('torchmetrics')
 from mmcar.evaluation.torchmetrics import GED, Calibration, HMIoU
@@ -37,16 +37,11 @@ def scored(places):
 def test_means_of_the_functions():
     found = scored(range(5))
     samples, labels, probs = images()
-    bins = calibration(probs, labels, num_bins=5)
+    matched = hm_iou(samples, labels, num_classes=3, absent='one')
     wanted = {
         'GED': ged(samples, labels, num_classes=3).nanmean(),
-        'HM-IoU': hm_iou(
-            samples, labels, num_classes=3, absent='one'
-        ).nanmean(),
-        'ECE': bins.ece,
-        'MCE': bins.mce,
-        'Brier': bins.brier,
-        'NLL': bins.nll,
+        'HM-IoU': matched.nanmean(),
+        **calibration(probs, labels, num_bins=5).figures(),
     }
     torch.testing.assert_close(found, wanted)
 
@@ -65,19 +60,10 @@ def test_reset_forward_and_a_wrong_order():
         metric.update(samples[:, :2], labels)
 
 
-def _rank(rank, folder):
-    torch.distributed.init_process_group(
-        'gloo', init_method=f'file://{folder}/init', rank=rank, world_size=2
-    )
-    torch.save(scored(range(5)[rank::2]), f'{folder}/{rank}.pt')
-    torch.distributed.barrier()
-    torch.distributed.destroy_process_group()
+def of_a_rank(rank):
+    return scored(range(5)[rank::2])
 
 
 def test_two_processes_score_as_one(tmp_path):
-    for process in [Forked(_rank, rank, tmp_path) for rank in range(2)]:
-        done = process.finish()
-        assert done.returncode == 0, done.stderr
-    for rank in range(2):
-        found = torch.load(tmp_path / f'{rank}.pt')
+    for found in on_two_ranks(of_a_rank, tmp_path):
         torch.testing.assert_close(found, scored(range(5)))

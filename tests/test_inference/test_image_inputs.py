@@ -40,17 +40,23 @@ def test_grey_arrays_become_colour():
     assert loaded[0].equal(loaded[2])
 
 
+PIXELS = np.zeros((8, 8, 3), np.uint8)
+CACHED = dict(type='LoadBlackBoxProbs', root='x', num_classes=2)
+
+
 @pytest.mark.parametrize(
-    ('array', 'message'),
+    ('cfg', 'array', 'message'),
     [
-        (np.zeros((8, 8, 4), np.uint8), '4 channels'),
-        (np.zeros((8,), np.uint8), r'shape \(8,\)'),
-        (np.zeros((8, 8, 3)), 'float64'),
+        (stock_config(), np.zeros((8, 8, 4), np.uint8), '4 channels'),
+        (stock_config(), np.zeros((8,), np.uint8), r'shape \(8,\)'),
+        (stock_config(), np.zeros((8, 8, 3)), 'float64'),
+        (config_of({}, pipeline(CACHED)), PIXELS, 'LoadBlackBoxProbs'),
+        (config_of({}, [dict(type='PackSegInputs')]), PIXELS, 'no image'),
     ],
 )
-def test_arrays_that_would_be_misread(array, message):
+def test_arrays_that_would_be_misread(cfg, array, message):
     with pytest.raises(ValueError, match=message):
-        ImagePipeline(stock_config())(list_images(array)[0])
+        ImagePipeline(cfg)(list_images(array)[0])
 
 
 def test_truncated_files_are_no_images(tmp_path):
@@ -90,16 +96,3 @@ def test_the_picture_follows_a_crop(tmp_path):
     loaded = Cropping(config_of({}, pipeline()))(list_images(path)[0])
     expected = read_bgr(path)[4:12, 4:12, ::-1]
     np.testing.assert_array_equal(loaded.picture, expected)
-
-
-def test_a_pipeline_without_a_loader():
-    cfg = config_of({}, [dict(type='PackSegInputs')])
-    with pytest.raises(ValueError, match='loads no image'):
-        ImagePipeline(cfg)
-
-
-def test_arrays_have_no_cached_predictions():
-    steps = pipeline(dict(type='LoadBlackBoxProbs', root='x', num_classes=2))
-    prepare = ImagePipeline(config_of({}, steps))
-    with pytest.raises(ValueError, match='LoadBlackBoxProbs'):
-        prepare(list_images(np.zeros((8, 8, 3), np.uint8))[0])

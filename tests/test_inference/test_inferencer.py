@@ -1,4 +1,3 @@
-import re
 import shutil
 from pathlib import Path
 
@@ -11,8 +10,7 @@ from mmseg.registry import MODELS
 
 from mmcar.apis import StochasticInferencer
 from mmcar.inference.image_list import list_images
-from mmcar.inference.inferencer import Unreadable
-from mmcar.utils.errors import UserError
+from tests.test_docs import code_blocks
 from tests.test_inference.models import (
     own_config,
     read_bgr,
@@ -20,23 +18,28 @@ from tests.test_inference.models import (
     stock_config,
     write_images,
 )
-from tests.test_tools.project import ROOT
 
 SIZES = ((16, 16), (16, 24), (16, 16), (24, 16), (16, 24), (16, 16))
 
 
+def untrained(cfg, folder, **options):
+    weights = save_weights(cfg, folder / 'weights.pth')
+    return StochasticInferencer(cfg, weights, 'cpu', **options)
+
+
 @pytest.fixture(scope='module')
 def own(tmp_path_factory):
-    cfg = own_config()
-    path = tmp_path_factory.mktemp('own') / 'own.pth'
-    return StochasticInferencer(cfg, save_weights(cfg, path), device='cpu')
+    return untrained(own_config(), tmp_path_factory.mktemp('own'))
 
 
 @pytest.fixture(scope='module')
 def stock(tmp_path_factory):
-    cfg = stock_config()
-    path = tmp_path_factory.mktemp('stock') / 'stock.pth'
-    return StochasticInferencer(cfg, save_weights(cfg, path), device='cpu')
+    return untrained(stock_config(), tmp_path_factory.mktemp('stock'))
+
+
+@pytest.fixture(scope='module', params=['own', 'stock'])
+def inferencer(request):
+    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture(scope='module')
@@ -48,9 +51,7 @@ def samples_of(results):
     return {result.name: result.samples for result in results}
 
 
-@pytest.mark.parametrize('which', ['own', 'stock'])
-def test_what_a_result_holds(which, images, request):
-    inferencer = request.getfixturevalue(which)
+def test_what_a_result_holds(inferencer, images):
     result = inferencer(images[1], num_samples=6)[0]
     number = len(inferencer.classes)
     assert result.samples.shape == (6, 16, 24)
@@ -75,10 +76,9 @@ def test_what_a_result_holds(which, images, request):
     assert (result.boxplot is not None) == (number == 2)
 
 
-@pytest.mark.parametrize('which', ['own', 'stock'])
-def test_same_seed_same_samples(which, images, request):
+def test_same_seed_same_samples(inferencer, images):
     """Whatever the batch size, the order and the number asked for."""
-    inferencer = request.getfixturevalue(which)
+    before = dict(inferencer.model.test_cfg)
     usual = samples_of(inferencer(images, num_samples=16, seed=3))
     assert len(np.unique(usual['0'], axis=0)) > 3
     for change in (
@@ -89,7 +89,7 @@ def test_same_seed_same_samples(which, images, request):
     ):
         given = dict(inputs=images, num_samples=16, seed=3) | change
         again = inferencer(**given)
-        assert len(again) == len(given['inputs'])
+        assert [r.path for r in again] == given['inputs']
         single = len(again) == 1
         for result in again:
             name = '2' if single else result.name
@@ -97,22 +97,12 @@ def test_same_seed_same_samples(which, images, request):
             np.testing.assert_array_equal(result.samples, expected)
     other = samples_of(inferencer(images, num_samples=16, seed=4))
     assert (other['0'] != usual['0']).any()
+    assert inferencer.model.test_cfg == before
+    as_configured = inferencer(images[0])[0].samples
+    assert len(as_configured) == before['num_samples']
 
 
-@pytest.mark.parametrize('name', ['sampler', 'window', 'stride'])
-def test_a_setting_of_the_model_is_no_setting_of_a_call(own, images, name):
-    with pytest.raises(UserError, match=f'StochasticInferencer.*{name}='):
-        own(images, **{name: (8, 8)})
-
-
-def test_results_come_in_the_order_of_the_inputs(own, images):
-    results = own(images[::-1], num_samples=1, batch_size=3)
-    assert [r.path for r in results] == images[::-1]
-
-
-@pytest.mark.parametrize('which', ['own', 'stock'])
-def test_arrays_are_known_by_their_content(which, images, request):
-    inferencer = request.getfixturevalue(which)
+def test_arrays_are_known_by_their_content(inferencer, images):
     first, second = read_bgr(images[0]), read_bgr(images[2])
     alone = inferencer(first, num_samples=8)[0].samples
     assert len(np.unique(alone, axis=0)) > 1
@@ -137,8 +127,7 @@ def test_samples_of_a_test_set_are_those_of_the_test(tmp_path, kind, pack):
         data_prefix=dict(img_path='val'),
     )
     dataset.pipeline[-1].type = pack
-    weights = save_weights(cfg, tmp_path / 'own.pth')
-    inferencer = StochasticInferencer(cfg, weights, 'cpu')
+    inferencer = untrained(cfg, tmp_path)
     result = inferencer(image, 6)[0]
     steps = [s for s in dataset.pipeline if 'Annotations' not in s.type]
     results = dict(img_path=image, seg_fields=[], reduce_zero_label=False)
@@ -152,7 +141,7 @@ def test_samples_of_a_test_set_are_those_of_the_test(tmp_path, kind, pack):
     moved = tmp_path / 'elsewhere'
     shutil.copytree(tmp_path / 'set', moved / 'set')
     dataset.data_root = f'{moved}/set'
-    other = StochasticInferencer(cfg, weights, 'cpu')
+    other = untrained(cfg, tmp_path)
     again = other(f'{moved}/set/val/p1/0.png', 6)[0]
     assert np.array_equal(result.samples, again.samples)
     assert len(np.unique(result.samples, axis=0)) > 1
@@ -185,8 +174,7 @@ def test_a_stock_model_is_sampled_by_its_probabilities(stock, images):
 def test_the_pipeline_resizes_and_results_have_the_original_size(tmp_path):
     resize = dict(type='Resize', scale=(32, 32), keep_ratio=False)
     cfg = stock_config(resize)
-    weights = save_weights(cfg, tmp_path / 'w.pth')
-    inferencer = StochasticInferencer(cfg, weights, device='cpu')
+    inferencer = untrained(cfg, tmp_path)
     path = write_images(tmp_path / 'x', [(12, 20)])[0]
     loaded = inferencer.load(list_images(path)[0]).packed
     assert loaded['inputs'].shape == (3, 32, 32)
@@ -198,46 +186,20 @@ def test_the_pipeline_resizes_and_results_have_the_original_size(tmp_path):
 
 def test_windows_are_stitched_before_one_draw(tmp_path):
     """A field of Gumbel noise over the image knows no windows."""
+    path = write_images(tmp_path / 'x', [(32, 48)])[0]
+    windows = {}, dict(window=(16, 16), stride=(12, 12)), dict(window=(32, 48))
     for cfg in (own_config(), stock_config()):
-        weights = save_weights(cfg, tmp_path / 'w.pth')
-        path = write_images(tmp_path / 'x', [(32, 48)])[0]
-        whole = StochasticInferencer(cfg, weights, device='cpu')
-        cut = StochasticInferencer(
-            cfg, weights, device='cpu', window=(16, 16), stride=(12, 12)
+        whole, cut, all_at_once = (
+            untrained(cfg, tmp_path, **window)(path, 4)[0]
+            for window in windows
         )
-        one, other = whole(path, 4)[0], cut(path, 4)[0]
-        assert np.abs(one.class_probs - other.class_probs).max() > 1e-3
-        assert one.samples.shape == other.samples.shape == (4, 32, 48)
+        assert np.abs(whole.class_probs - cut.class_probs).max() > 1e-3
+        assert whole.samples.shape == cut.samples.shape == (4, 32, 48)
         # One window for everything is no window.
-        all_at_once = StochasticInferencer(
-            cfg, weights, device='cpu', window=(32, 48)
-        )
-        np.testing.assert_array_equal(
-            all_at_once(path, 4)[0].samples, one.samples
-        )
+        np.testing.assert_array_equal(all_at_once.samples, whole.samples)
 
 
-def test_a_model_keeps_its_settings(own, images):
-    before = dict(own.model.test_cfg)
-    own(images[0], num_samples=2, seed=9)
-    assert own.model.test_cfg == before
-    assert len(own(images[0])[0].samples) == before['num_samples']
-
-
-def test_an_unreadable_image_leaves_the_others(own, images, tmp_path):
-    bad = tmp_path / 'bad.png'
-    bad.write_bytes(b'no image')
-    listed = list_images([images[0], bad, images[1]])
-    results = list(own.predict_each(listed, num_samples=1))
-    told = [r for r in results if isinstance(r, Unreadable)]
-    assert len(results) == 3
-    assert len(told) == 1
-    assert str(bad) in told[0].reason
-    with pytest.raises(ValueError, match=r'bad\.png'):
-        own([images[0], bad])
-
-
-def test_memory_is_bounded_by_waiting_batches(own, tmp_path):
+def test_memory_is_bounded_by_waiting_batches(own, tmp_path, monkeypatch):
     """Images of many sizes do not pile up until the end."""
     sizes = [(16, 16 + k) for k in range(20)]
     listed = list_images(write_images(tmp_path / 'x', sizes))
@@ -247,26 +209,22 @@ def test_memory_is_bounded_by_waiting_batches(own, tmp_path):
         loaded.append(image.name)
         return pipeline(image)
 
-    usual, own.load = own.load, load
-    try:
-        next(own.predict_each(listed, num_samples=1, batch_size=2))
-    finally:
-        own.load = usual
+    monkeypatch.setattr(own, 'load', load)
+    next(own.predict_each(listed, num_samples=1, batch_size=2))
     assert len(loaded) == 8
 
 
-def test_a_folder_that_cannot_be_written_fails_first(own, images, tmp_path):
-    taken = tmp_path / 'taken'
-    taken.write_text('a file')
-    with pytest.raises(ValueError, match='no files can be written'):
-        own(images, out_dir=taken)
-
-
-def test_wrong_numbers(own, images):
-    with pytest.raises(ValueError, match='num_samples=0'):
-        own(images[0], num_samples=0)
-    with pytest.raises(ValueError, match='batch_size=0'):
-        own(images[0], batch_size=0)
+def test_what_cannot_be_done(own, images, tmp_path):
+    (tmp_path / 'taken').write_text('a file')
+    (tmp_path / 'bad.png').write_bytes(b'no image')
+    for options, words in (
+        (dict(inputs=[images[0], tmp_path / 'bad.png']), r'bad\.png'),
+        (dict(num_samples=0), 'num_samples=0'),
+        (dict(batch_size=0), 'batch_size=0'),
+        (dict(out_dir=tmp_path / 'taken'), 'no files can be written'),
+    ):
+        with pytest.raises(ValueError, match=words):
+            own(**dict(inputs=images[0]) | options)
 
 
 def test_the_guide(tmp_path, monkeypatch, capsys):
@@ -276,8 +234,7 @@ def test_the_guide(tmp_path, monkeypatch, capsys):
     cfg.dump('my_config.py')
     save_weights(cfg, 'my_weights.pth')
     Path(write_images(tmp_path, [(16, 16)])[0]).rename('image.png')
-    guide = (ROOT / 'docs/do/inference.md').read_text()
-    (code,) = re.findall(r'```python\n(.*?)```', guide, flags=re.DOTALL)
+    (code,) = code_blocks('docs/do/inference.md')
     scope = {}
     exec(code, scope)
     printed = capsys.readouterr().out

@@ -31,15 +31,8 @@ def fitted(tmp_path_factory):
     cfg.test_dataloader.dataset = settings
     weights = save_weights(cfg, folder / 'weights.pth')
     plain = StochasticInferencer(cfg, weights, device='cpu')
-    promises = fit_promises(
-        plain.model,
-        cfg.model,
-        DATASETS.build(settings),
-        KINDS,
-        {'cell': 1},
-        ALPHA,
-        iou=0.2,
-    )
+    what = DATASETS.build(settings), KINDS, {'cell': 1}, ALPHA, 0.2
+    promises = fit_promises(plain.model, cfg.model, *what)
     promises.save(file_beside(weights))
     return folder, cfg, weights, plain, promises
 
@@ -60,11 +53,7 @@ def test_what_the_file_says(fitted):
         assert 0 <= one['held'] <= 1
         assert one['units'] + len(content['fitted_on']) == 10  # all digits
     assert 'not for clinical decisions' in content['note']
-    assert promises.classes == entry_types(content['classes'])
-
-
-def entry_types(classes):
-    return {name: dict(entry) for name, entry in classes.items()}
+    assert promises.classes == content['classes']
 
 
 def test_what_is_promised_holds_where_it_was_fitted(fitted):
@@ -76,9 +65,9 @@ def test_what_is_promised_holds_where_it_was_fitted(fitted):
         (result,) = inferencer(path)
         (promise,) = result.promises
         low, high = promise.area
-        for reader in (0, 1):
+        for annotator in (0, 1):
             mark = np.zeros((16, 16), bool)
-            mark[4 : 8 + 2 * reader, 4:10] = True
+            mark[4 : 8 + 2 * annotator, 4:10] = True
             missed.append(1 - promise.region[mark].mean())
             inner = promise.inner_region
             unmarked.append(1 - mark[inner].mean() if inner.any() else 0)

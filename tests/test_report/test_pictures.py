@@ -17,9 +17,9 @@ def test_two_classes_tint_the_second_alone():
     label = np.zeros((400, 400), np.uint8)
     label[100:200, 100:200] = 1
     palette = overlay_palette(2)
-    shown = pictures.overlay_labels(grey(), label, palette, opacity=0.5)
+    shown = pictures.overlay_labels(grey(), label, palette)
     assert shown[10, 10].tolist() == [100, 100, 100]
-    middle = 0.5 * 100 + 0.5 * palette[1]
+    middle = 0.55 * 100 + 0.45 * palette[1]
     np.testing.assert_allclose(shown[150, 150], middle, atol=1)
     assert shown[100, 150].tolist() == palette[1].tolist()  # the outline
 
@@ -28,9 +28,9 @@ def test_many_classes_tint_all():
     label = np.zeros((400, 400), np.uint8)
     label[:, 200:] = 2
     palette = np.array([[200, 0, 0], [0, 200, 0], [0, 0, 200]], np.uint8)
-    shown = pictures.overlay_labels(grey(), label, palette, opacity=0.25)
-    assert shown[10, 10].tolist() == [125, 75, 75]
-    assert shown[10, 390].tolist() == [75, 75, 125]
+    shown = pictures.overlay_labels(grey(), label, palette)
+    assert shown[10, 10].tolist() == [145, 55, 55]
+    assert shown[10, 390].tolist() == [55, 55, 145]
 
 
 def test_small_images_are_enlarged():
@@ -74,3 +74,11 @@ def test_samples_of_another_run_go_and_nothing_else(tmp_path):
 def test_figures_have_the_size_asked_for(tmp_path):
     write_figure(tmp_path / 'a' / 'x.png', Figure((2, 1)), dpi=50)
     assert Image.open(tmp_path / 'a' / 'x.png').size == (100, 50)
+
+
+def test_sizes_that_are_shown():
+    assert pictures.shown_size((100, 50), 200) == (100, 50)
+    assert pictures.shown_size((1, 4096), 512) == (1, 512)
+    maps = np.arange(24).reshape(4, 6)
+    picked = pictures.pick_pixels(maps, (2, 3)).tolist()
+    assert picked == [[7, 9, 11], [19, 21, 23]]

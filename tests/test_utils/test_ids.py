@@ -97,8 +97,7 @@ def test_metrics(metric):
         ),
         lambda x: torch.stack(
             _count_by_products(
-                *[x.flatten(1)] * 2,
-                *[torch.ones(1, 42, dtype=torch.bool)] * 2,
+                *[(x.flatten(1), torch.ones(1, 42, dtype=torch.bool))] * 2,
                 [43, 44, 299],
             )[:1]
         ),

@@ -84,14 +84,10 @@ def outline_sums(
             reach = min(height if down else width, width if right else height)
             for step in range(1, min(max_distance + 1, reach)):
                 away = step * down, step * right
-                near, far = _windows(height, width, *away)
-                both = outlines[(..., *near)] & outlines[(..., *far)]
-                whose, rows, columns = both.nonzero(as_tuple=True)
+                near, far = _apart(outlines, *away)
+                whose, rows, columns = (near & far).nonzero(as_tuple=True)
                 # Votes (A, P) at these pixels, but not those of its owner.
-                x, y = (
-                    votes[(..., *window)][:, rows, columns]
-                    for window in (near, far)
-                )
+                x, y = (m[:, rows, columns] for m in _apart(votes, *away))
                 x[whose, range(len(whose))] = 0
                 y[whose, range(len(whose))] = 0
                 both, first, second = (x * y).sum(0), x.sum(0), y.sum(0)
@@ -107,17 +103,12 @@ def outline_sums(
     return sums
 
 
-Window = tuple[slice, slice]
-
-
-def _windows(
-    height: int, width: int, down: int, right: int
-) -> tuple[Window, Window]:
-    """Windows of the pixels that have another so far away, and of these."""
-    left = max(-right, 0)
-    right = max(right, 0)
-    near = slice(0, height - down), slice(left, width - right)
-    return near, (slice(down, height), slice(right, width - left))
+def _apart(maps: Tensor, down: int, right: int) -> tuple[Tensor, Tensor]:
+    """The pixels of maps that have another so far away, and these."""
+    height, width = maps.shape[-2:]
+    left, right = max(-right, 0), max(right, 0)
+    near = maps[..., : height - down, left : width - right]
+    return near, maps[..., down:, right : width - left]
 
 
 def correlation(sums: Tensor) -> tuple[Tensor, Tensor]:

@@ -119,20 +119,17 @@ class Bounds:
         probs, _ = label_distribution(known, self.how.num_classes, ignored)
         truth = Truth(probs, _drawable(labels, probs, ignored), self.flips)
         unlabelled = has_id(labels, ignored).flatten(1).all(1).sum()
+        how = dict(vars(self.how), flips=self.flips)
         for name, sampler in SAMPLERS.items():
             maps = sampler(truth, max(self.counts), self.generator)
-            row = dict(labels_left_out=int(unlabelled))
-            self.rows[name].append(row | self._score(maps, labels))
-
-    def _score(self, maps: Tensor, labels: Tensor) -> dict[str, float]:
-        how, scores = vars(self.how), dict[str, float]()
-        for n in self.counts:
-            terms = ged_terms(maps[:n], labels, flips=self.flips, **how)
-            scores[f'GED_{n}'] = terms.ged.item()
-            scores[f'diversity_{n}'] = terms.samples.item()
-        if not self.flips:
-            scores |= matching_scores(maps, labels, self.counts, self.how)
-        return scores
+            row: dict[str, float] = dict(labels_left_out=int(unlabelled))
+            for n in self.counts:
+                terms = ged_terms(maps[:n], labels, **how)
+                row[f'GED_{n}'] = terms.ged.item()
+                row[f'diversity_{n}'] = terms.samples.item()
+            if not self.flips:
+                row |= matching_scores(maps, labels, self.counts, self.how)
+            self.rows[name].append(row)
 
     def scores(self) -> dict[str, dict[str, float]]:
         """Means over the images, see :func:`mean_scores`, by sampler."""

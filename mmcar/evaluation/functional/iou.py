@@ -39,61 +39,47 @@ class PairCounts(NamedTuple):
     window: Tensor
 
 
-def count_pairs(
-    a: Tensor,
-    b: Tensor,
-    a_window: Tensor,
-    b_window: Tensor,
-    classes: Sequence[int],
-) -> PairCounts:
+Seen = tuple[Tensor, Tensor]
+"""Maps (N, P), and what counts of them: (N, P), or (1, P) for all alike."""
+
+
+def count_pairs(a: Seen, b: Seen, classes: Sequence[int]) -> PairCounts:
     """Count the pixels of every pair of maps.
 
     On the CPU, masks are packed into words of 64 pixels. Elsewhere, counts
     are products of matrices, exact as long as they fit the mantissa.
 
     Args:
-        a: Maps (N, P).
-        b: Maps (M, P). Pass the same object as ``a`` to save time, with the
-            same windows.
-        a_window: Shape (N, P), or (1, P) for all alike, bool: what counts.
-        b_window: Shape (M, P) or (1, P), bool.
+        a: N maps, and their windows.
+        b: M maps. Pass the same object as ``a`` to save time.
         classes: The C class ids.
     """
-    if a.device.type != 'cpu' or not hasattr(np, 'bitwise_count'):
-        return _count_by_products(a, b, a_window, b_window, classes)
-    number = len(a) if a is b else len(a) + len(b)
+    if a[0].device.type != 'cpu' or not hasattr(np, 'bitwise_count'):
+        return _count_by_products(a, b, classes)
+    number = len(a[0]) if a is b else len(a[0]) + len(b[0])
     step = max(BLOCK // number // 64 * 64, 64)
 
     def counts(start: int) -> PairCounts:
-        x, y, v, w = (
-            maps[:, start : start + step].numpy()
-            for maps in (a, b, a_window, b_window)
-        )
-        if a is b:
-            y, w = x, v
-        return _count_words(x, y, v, w, classes)
+        part = slice(start, start + step)
+        x = [maps[:, part].numpy() for maps in a]
+        y = x if a is b else [maps[:, part].numpy() for maps in b]
+        return _count_words(x, y, classes)
 
     return reduce(
         lambda one, other: PairCounts(*map(torch.add, one, other)),
-        map(counts, range(0, a.shape[1], step)),
+        map(counts, range(0, a[0].shape[1], step)),
     )
 
 
-def _count_by_products(
-    a: Tensor,
-    b: Tensor,
-    a_window: Tensor,
-    b_window: Tensor,
-    classes: Sequence[int],
-) -> PairCounts:
+def _count_by_products(a: Seen, b: Seen, classes: Sequence[int]) -> PairCounts:
     """The same by products of matrices."""
-    exact = a.shape[1] <= 1 << 24
+    exact = a[0].shape[1] <= 1 << 24
     dtype = torch.float32 if exact else torch.float64
-    a_window, b_window = a_window.to(dtype), b_window.to(dtype)
+    a_window, b_window = a[1].to(dtype), b[1].to(dtype)
     rows = []
     for c in classes:
-        a_mask = has_id(a, c) * a_window
-        b_mask = a_mask if a is b else has_id(b, c) * b_window
+        a_mask = has_id(a[0], c) * a_window
+        b_mask = a_mask if a is b else has_id(b[0], c) * b_window
         pairs = (a_mask, b_mask), (a_mask, b_window), (a_window, b_mask)
         rows.append([(x @ y.T).double() for x, y in pairs])
     both, first, second = (torch.stack(c) for c in zip(*rows, strict=True))
@@ -102,20 +88,16 @@ def _count_by_products(
 
 
 def _count_words(
-    a: np.ndarray,
-    b: np.ndarray,
-    a_window: np.ndarray,
-    b_window: np.ndarray,
-    classes: Sequence[int],
+    a: list[np.ndarray], b: list[np.ndarray], classes: Sequence[int]
 ) -> PairCounts:
     """The same by bits, of pixels that fit the cache."""
     same = a is b
-    a_window = _pack(a_window)
-    b_window = a_window if same else _pack(b_window)
+    a_window = _pack(a[1])
+    b_window = a_window if same else _pack(b[1])
     rows = []
     for c in classes:
-        a_mask = _pack(a == c) & a_window
-        b_mask = a_mask if same else _pack(b == c) & b_window
+        a_mask = _pack(a[0] == c) & a_window
+        b_mask = a_mask if same else _pack(b[0] == c) & b_window
         first = _count(a_mask, b_window)
         second = first.T if same else _count(a_window, b_mask)
         rows.append((_count(a_mask, b_mask), first, second))
@@ -247,26 +229,13 @@ def _small(maps: Tensor, num_classes: int) -> Tensor:
     return maps.to(torch.uint8) if num_classes <= 256 else maps
 
 
-def _flatten(
-    maps: Tensor, valid: Tensor, num_classes: int
-) -> tuple[Tensor, Tensor]:
-    """Flatten to (N, P)."""
-    maps = _small(maps, num_classes)
-    return maps.flatten(1).contiguous(), _one_window(valid.flatten(1))
-
-
 def _one_window(valid: Tensor) -> Tensor:
     """Masks (N, ...) as one, (1, ...), if they are all the same."""
     return valid[:1] if (valid[1:] == valid[:1]).all() else valid
 
 
 def class_ious(
-    a: Tensor,
-    b: Tensor,
-    a_valid: Tensor,
-    b_valid: Tensor,
-    classes: Sequence[int],
-    num_classes: int,
+    a: Tensor, b: Tensor, a_valid: Tensor, b_valid: Tensor, how: Comparison
 ) -> ClassIoU:
     """IoU per class of all pairs; a pair is masked where either map is.
 
@@ -276,13 +245,16 @@ def class_ious(
         a_valid: Shape (N, H, W), or (1, H, W) for all alike, bool: the
             pixels of ``a`` that count.
         b_valid: Shape (M, H, W) or (1, H, W), bool.
-        classes: The C class ids.
-        num_classes: Number of classes in the maps.
+        how: See :class:`Comparison`; it has the C class ids.
     """
-    same = a is b
-    a, a_valid = _flatten(a, a_valid, num_classes)
-    b, b_valid = (a, a_valid) if same else _flatten(b, b_valid, num_classes)
-    counts = count_pairs(a, b, a_valid, b_valid, classes)
+
+    def flat(maps: Tensor, valid: Tensor) -> Seen:
+        maps = _small(maps, how.num_classes).flatten(1).contiguous()
+        return maps, _one_window(valid.flatten(1))
+
+    first = flat(a, a_valid)
+    second = first if a is b else flat(b, b_valid)
+    counts = count_pairs(first, second, how.ids)
     union = counts.first + counts.second - counts.both
     return ClassIoU(
         counts.both / union.clamp(min=1),
@@ -323,7 +295,7 @@ def joint_class_ious(
     if len(valid) > 1:
         seen = valid.any(0).expand(len(samples), -1, -1)
         valid = torch.cat([seen, valid])
-    return class_ious(maps, maps, valid, valid, how.ids, how.num_classes)
+    return class_ious(maps, maps, valid, valid, how)
 
 
 def cross_class_ious(
@@ -333,7 +305,7 @@ def cross_class_ious(
     labels = _checked(samples, labels, how)
     seen = ~has_id(labels, how.ignore_index)
     every = torch.ones_like(samples[:1], dtype=torch.bool)
-    return class_ious(samples, labels, every, seen, how.ids, how.num_classes)
+    return class_ious(samples, labels, every, seen, how)
 
 
 @torch.no_grad()
@@ -363,7 +335,6 @@ def pairwise_iou(a: Maps, b: Maps, **options: Unpack[PairOptions]) -> Tensor:
         check_maps('b', y, how.num_classes, how.ignore_index)
         check_same_size(a=x, b=y)
         seen, valid = (~has_id(m, how.ignore_index) for m in (x, y))
-        table = class_ious(x, y, seen, valid, how.ids, how.num_classes)
-        return table.mean(how.rule)
+        return class_ious(x, y, seen, valid, how).mean(how.rule)
 
     return per_image(compare, a, b)

@@ -115,14 +115,14 @@ def inner_region_steps(
     values, places = _on_grid(probs, torch.ceil).unique(return_inverse=True)
     levels, loss = values.flip(0), torch.zeros_like(values)
     for label in labels:
-        counts = [
-            torch.bincount(places[pixels], minlength=len(values)).flip(0)
-            for pixels in (
-                ~has_id(label, ignore_index) & ~has_id(label, class_id),
-                ~has_id(label, ignore_index),
-            )
-        ]
-        wrong, all_of_it = (c.cumsum(0).double() for c in counts)
+        known = ~has_id(label, ignore_index)
+        wrong, all_of_it = (
+            torch.bincount(places[pixels], minlength=len(values))
+            .flip(0)
+            .cumsum(0)
+            .double()
+            for pixels in (known & ~has_id(label, class_id), known)
+        )
         share = wrong / all_of_it.clamp_min(1)
         loss += share.cummax(0).values / len(labels)
     heights = loss.diff(prepend=loss.new_zeros(1))
@@ -240,14 +240,11 @@ def what_held(
         level: From `promised_level`.
         units: As there.
     """
-    losses = torch.tensor(
-        [
-            sum(s.loss(level) for s in group) / len(group)
-            for group in _by_unit(steps, units)
-        ],
-        dtype=torch.float64,
-    )
-    number = len(losses)
+    means = [
+        sum(s.loss(level) for s in group) / len(group)
+        for group in _by_unit(steps, units)
+    ]
+    losses, number = torch.tensor(means, dtype=torch.float64), len(means)
     error = float(losses.std()) / number**0.5 if number > 1 else math.nan
     return Held(float(losses.mean()), error, number)
 
@@ -295,9 +292,8 @@ def area_crps(
         (has_id(maps, class_id) & ~unlabelled.all(0)).flatten(1).sum(1)
         for maps in (samples, labels)
     )
-    weights = (
-        torch.ones_like(areas) if sample_weights is None else (sample_weights)
-    )
+    alike = torch.ones_like(areas)
+    weights = alike if sample_weights is None else sample_weights
     weights = weights.to(areas.device).double() / weights.sum()
     error = weights @ (areas[:, None] - marked).abs().double().mean(1)
     spread = weights @ (areas[:, None] - areas).abs().double() @ weights

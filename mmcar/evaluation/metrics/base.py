@@ -4,6 +4,7 @@ import csv
 import io
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -14,7 +15,7 @@ from ...structures import class_flips_of
 from ...utils.errors import NonFiniteError, UserError
 from ...utils.files import write_file
 from ...utils.ids import has_id
-from ..functional import Comparison
+from ..functional import Comparison, flip_observations
 from ..functional.bounds import mean_scores
 
 PREDICTED = ('seg_logits', 'sample_probs')
@@ -33,7 +34,7 @@ def labels_of(data_sample: dict) -> Tensor:
             return data_sample[key]['data']
     raise UserError(
         f"{image_name(data_sample)}: no 'gt_sem_segs' or 'gt_sem_seg'; the "
-        'test pipeline has to load annotations'
+        'pipeline has to load annotations'
     )
 
 
@@ -56,6 +57,17 @@ def base_label_of(data_sample: dict) -> Tensor:
             f'labels {tuple(labels.shape)}'
         )
     return labels[0]
+
+
+def observations_of(data_sample: dict) -> tuple[Tensor, Tensor | None]:
+    """Labels (A, H, W) of an image and their weights; None is 1.
+
+    Where classes flip, both states are observations, weighted.
+    """
+    flips = class_flips_of(data_sample)
+    if flips:
+        return flip_observations(base_label_of(data_sample), flips)
+    return labels_of(data_sample), None
 
 
 def samples_of(data_sample: dict, number: int | None = None) -> Tensor:
@@ -241,34 +253,33 @@ class SampleMetric(ImageMetric):
         self._num_classes = num_classes
         self._classes = classes
         self._absent = absent
-        self._how: Comparison | None = None
 
-    @property
-    def dataset_meta(self) -> dict | None:
-        """Metainfo of the data set."""
-        return self._dataset_meta
-
-    @dataset_meta.setter
+    @BaseMetric.dataset_meta.setter
     def dataset_meta(self, dataset_meta: dict | None) -> None:
-        # Loops set it when they are built: a mistake costs no iteration.
+        """Set the data set's metainfo, and look whether it fits."""
         self._dataset_meta = dataset_meta
-        self._how = None if dataset_meta is None else self._resolve()
+        self.__dict__.pop('how', None)
+        if dataset_meta is not None:
+            _ = self.how  # loops set it at once: a mistake costs no iteration
 
-    @property
+    @cached_property
     def how(self) -> Comparison:
         """How maps are compared, checked against the data set."""
-        if self._how is None:
-            self._how = self._resolve()
-        return self._how
-
-    def _resolve(self) -> Comparison:
         number = class_number(self._num_classes, self.class_names)
         ids = class_ids(self._classes, self.class_names, number)
         return Comparison(number, ids, self._absent, self.ignore_index)
 
-    @abstractmethod
     def score(self, data_sample: dict) -> dict[str, float]:
         """Scores of one image, NaN where it has none."""
+        return {
+            f'{name}_{n}': value
+            for n in self.num_samples
+            for name, value in self.score_first(data_sample, n).items()
+        }
+
+    def score_first(self, data_sample: dict, number: int) -> dict[str, float]:
+        """Scores of the first samples of an image; `score` joins them."""
+        raise NotImplementedError
 
     def measure(self, data_sample: dict) -> dict:
         """Scores of one image, its name, and labels that are no labels."""

@@ -13,17 +13,12 @@ from ...sampling.kernels import gains_by_tiles, row_blocks
 from ...structures import ClassFlips, class_flips_of
 from ...utils.errors import UserError
 from ...utils.ids import has_id
-from ..functional import (
-    CalibrationBins,
-    flip_observations,
-    flip_offsets,
-    flip_probability_sums,
-)
+from ..functional import CalibrationBins, flip_offsets, flip_probability_sums
 from .base import (
     ImageMetric,
     base_label_of,
     image_name,
-    labels_of,
+    observations_of,
     samples_of,
     weights_of,
 )
@@ -113,11 +108,9 @@ class FlipMetric(ImageMetric):
             f'flip_frequency/{self.name_of(source)}': value.item()
             for (source, _, _), value in zip(flips, frequency, strict=True)
         }
-        errors = (frequency - expected).abs()
-        errors = errors[~errors.isnan()]
-        metrics['flip_error'] = (
-            errors.max().item() if len(errors) else math.nan
-        )
+        errors = (frequency - expected).abs().tolist()
+        known = [error for error in errors if not math.isnan(error)]
+        metrics['flip_error'] = max(known, default=math.nan)
         each = weights[:, None].expand_as(coherence).flatten()
         metrics['flip_coherence'] = _mean(coherence.flatten(), each).item()
         metrics['flip_correlation'] = max(
@@ -167,13 +160,6 @@ def _sample_mean(data_sample: dict, num_classes: int) -> Tensor | None:
     return total / weights.sum().item()
 
 
-def _agreement(data_sample: dict, label: Tensor) -> Tensor | None:
-    """Where the black box decides as the label does; None without one."""
-    if 'black_box_probs' not in data_sample:
-        return None
-    return data_sample['black_box_probs']['data'].argmax(0) == label
-
-
 @METRICS.register_module()
 class CalibrationMetric(ImageMetric):
     """ECE, MCE, Brier score and NLL over all pixels of the data set.
@@ -203,14 +189,7 @@ class CalibrationMetric(ImageMetric):
     def measure(self, data_sample: dict) -> dict:
         """Reduce an image to sums."""
         logits = data_sample['seg_logits']['data']
-        labels, weights = labels_of(data_sample), None
-        flips = class_flips_of(data_sample)
-        mask = None
-        if flips:
-            flips = ClassFlips.parse(flips, len(logits))
-            base = base_label_of(data_sample).to(logits.device)
-            labels, weights = flip_observations(base, flips)
-            mask = _agreement(data_sample, base)
+        flips = ClassFlips.parse(class_flips_of(data_sample), len(logits))
         probs = {'': logits}
         mean = _sample_mean(data_sample, len(logits))
         if mean is not None:
@@ -223,15 +202,21 @@ class CalibrationMetric(ImageMetric):
             probs['_samples'] = mean
         left_out = self.unlabelled(data_sample)
         result = dict[str, Any](flips=flips, labels_left_out=left_out)
-        result |= self._sums(probs, labels, weights)
-        for source, p in probs.items() if flips else ():
-            result[f'offsets{source}'] = flip_probability_sums(
-                p if source else p.softmax(0),
-                base,
-                flips=flips,
-                mask=None if source else mask,
-                ignore_index=self.ignore_index,
-            ).cpu()
+        result |= self._sums(probs, *observations_of(data_sample))
+        if flips:
+            base = base_label_of(data_sample).to(logits.device)
+            mask = None  # where the black box decides as the label does
+            if 'black_box_probs' in data_sample:
+                seen = data_sample['black_box_probs']['data']
+                mask = seen.argmax(0) == base
+            for source, p in probs.items():
+                result[f'offsets{source}'] = flip_probability_sums(
+                    p if source else p.softmax(0),
+                    base,
+                    flips=flips,
+                    mask=None if source else mask,
+                    ignore_index=self.ignore_index,
+                ).cpu()
         return result
 
     def _sums(
@@ -251,8 +236,7 @@ class CalibrationMetric(ImageMetric):
         logits = sources['']
         size = logits.shape[1], logits.shape[2]
         tiled = gains_by_tiles(logits.device)
-        blocks = row_blocks(size) if tiled else [slice(None)]
-        for rows in blocks:
+        for rows in row_blocks(size) if tiled else [slice(None)]:
             seen = labels[..., rows, :]
             own = None if weights is None else weights[..., rows, :]
             for source, maps in sources.items():
@@ -263,6 +247,20 @@ class CalibrationMetric(ImageMetric):
         sums = {f'bins{source}': own.sums for source, own in bins.items()}
         return sums | {f'scores{k}': own.scores for k, own in bins.items()}
 
+    def bins_of(
+        self, results: Sequence[dict], source: str = ''
+    ) -> CalibrationBins:
+        """What measured images come to together.
+
+        Args:
+            results: Of :meth:`measure`.
+            source: '' for F's probabilities, '_samples' for the sample mean.
+        """
+        bins = CalibrationBins(self.num_bins, self.ignore_index)
+        bins.sums = sum(result[f'bins{source}'] for result in results)
+        bins.scores = sum(result[f'scores{source}'] for result in results)
+        return bins
+
     def compute_metrics(self, results: list[dict]) -> dict[str, float]:
         """Add up the images' sums and turn them into scores."""
         flips = common_table([result['flips'] for result in results])
@@ -270,9 +268,7 @@ class CalibrationMetric(ImageMetric):
         for source in ('', '_samples'):
             if f'bins{source}' not in results[0]:
                 continue
-            bins = CalibrationBins(self.num_bins)
-            bins.sums = sum(result[f'bins{source}'] for result in results)
-            bins.scores = sum(result[f'scores{source}'] for result in results)
+            bins = self.bins_of(results, source)
             for name, score in bins.figures().items():
                 metrics[f'{name}{source}'] = score.item()
             if flips:

@@ -95,7 +95,6 @@ class BlackBoxIoUMetric(FiniteIoUMetric):
             own = data_sample['black_box_sem_seg']['data']
             # Labels that were resized need a decision of their size.
             decision = own if tuple(own.shape[-2:]) == size else decision
-        seen = dict(pred_sem_seg=dict(data=decision))
-        kept = ('gt_sem_seg', 'img_path', 'sample_key')
-        seen |= {k: data_sample[k] for k in kept if k in data_sample}
-        return seen
+        kept = {'gt_sem_seg', 'img_path', 'sample_key'} & data_sample.keys()
+        seen = {key: data_sample[key] for key in kept}
+        return seen | dict(pred_sem_seg=dict(data=decision))

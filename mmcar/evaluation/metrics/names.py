@@ -47,14 +47,6 @@ def better(score: str) -> str | None:
     return None
 
 
-def registered_metrics() -> dict[str, type]:
-    """Metrics that configs can name, those of users' packages included."""
-    METRICS.import_from_location()
-    parent = METRICS.parent
-    inherited = {} if parent is None else parent.module_dict
-    return {**inherited, **METRICS.module_dict}
-
-
 def metric_configs(
     names: Sequence[str],
     num_samples: int | Sequence[int] = 16,
@@ -72,11 +64,15 @@ def metric_configs(
     Returns:
         One config per metric, in the order of first mention.
     """
-    registered = registered_metrics()
-    settings = {_type_name(config): dict(config) for config in configured}
+    METRICS.import_from_location()
+    registered = {**METRICS.parent.module_dict, **METRICS.module_dict}
+    settings = {}
+    for config in configured:  # a type may be a class
+        kind = config['type']
+        settings[getattr(kind, '__name__', kind)] = dict(config)
     short = {name.lower(): name for name in _SHORT}
     configs: dict[str, dict] = {}
-    stock: dict[str, list[str]] = {}
+    stock: list[str] = []
     for name in names:
         score = name if name in registered else short.get(name.lower(), name)
         metric = _SHORT.get(score, score)
@@ -88,17 +84,11 @@ def metric_configs(
             configs[metric] = _complete(
                 known | {'type': metric}, registered[metric], num_samples
             )
-        if score in _STOCK:
-            stock.setdefault(metric, []).append(score)
-    for metric, scores in stock.items():
-        configs[metric]['iou_metrics'] = list(dict.fromkeys(scores))
+        if score in _STOCK and score not in stock:
+            stock.append(score)
+    if stock:
+        configs['FiniteIoUMetric']['iou_metrics'] = stock
     return list(configs.values())
-
-
-def _type_name(config: Mapping) -> str:
-    """The name of a config's metric, which may be given as a class."""
-    kind = config['type']
-    return kind if isinstance(kind, str) else kind.__name__
 
 
 def _complete(

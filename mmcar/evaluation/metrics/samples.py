@@ -1,6 +1,6 @@
 """Metrics of samples and labels: GED, HM-IoU, CRPS, rate of floods."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -39,25 +39,19 @@ class GEDMetric(SampleMetric):
 
     def terms(self, data_sample: dict, number: int) -> EnergyTerms:
         """Terms of the distance for the first samples of an image."""
-        flips = class_flips_of(data_sample)
+        flips, labels = class_flips_of(data_sample), labels_of(data_sample)
         return ged_terms(
             samples_of(data_sample, number),
-            base_label_of(data_sample)[None]
-            if flips
-            else labels_of(data_sample),
+            base_label_of(data_sample)[None] if flips else labels,
             sample_weights=weights_of(data_sample, number),
             flips=flips,
             **vars(self.how),
         )
 
-    def score(self, data_sample: dict) -> dict[str, float]:
-        """Scores of one image for every sample count."""
-        scores = {}
-        for n in self.num_samples:
-            terms = self.terms(data_sample, n)
-            scores[f'GED_{n}'] = terms.ged.item()
-            scores[f'diversity_{n}'] = terms.samples.item()
-        return scores
+    def score_first(self, data_sample: dict, number: int) -> dict[str, float]:
+        """Scores of the first samples of an image."""
+        terms = self.terms(data_sample, number)
+        return dict(GED=terms.ged.item(), diversity=terms.samples.item())
 
 
 @METRICS.register_module()
@@ -91,18 +85,16 @@ class CRPSMetric(SampleMetric):
 
     title = 'CRPS'
 
-    def score(self, data_sample: dict) -> dict[str, float]:
-        """Scores of one image for every sample count."""
+    def score_first(self, data_sample: dict, number: int) -> dict[str, float]:
+        """Scores of the first samples of an image."""
+        maps = samples_of(data_sample, number)
         labels = drawn_labels_of(data_sample, self.title)
-        samples, scores = samples_of(data_sample, max(self.num_samples)), {}
-        for n in self.num_samples:
-            weights = weights_of(data_sample, n)
-            found = [
-                area_crps(samples[:n], labels, k, self.ignore_index, weights)
-                for k in self.how.ids
-            ]
-            scores[f'CRPS_{n}'] = sum(found) / len(found)
-        return scores
+        weights = weights_of(data_sample, number)
+        found = [
+            area_crps(maps, labels, k, self.ignore_index, weights)
+            for k in self.how.ids
+        ]
+        return dict(CRPS=sum(found) / len(found))
 
 
 SHOWN = 1e6  # parts of an image in which largest shares are printed
@@ -145,25 +137,25 @@ class FloodMetric(SampleMetric):
     def largest(self) -> Tensor:
         """The largest share (K,) of each class in the training set."""
         number = self.how.num_classes
-        if self._given is None:
-            return self._read(number)
-        if len(self._given) != number:
-            raise UserError(
-                f'FloodMetric: largest={list(self._given)} for {number} '
-                'classes; expected one share each'
-            )
-        return torch.tensor(self._given).double()
-
-    def _read(self, num_classes: int) -> Tensor:
+        if self._given is not None:
+            if len(self._given) != number:
+                raise UserError(
+                    f'FloodMetric: largest={list(self._given)} for {number} '
+                    'classes; expected one share each'
+                )
+            return torch.tensor(self._given).double()
         dataset = DATASETS.build(self._train_dataset)
         print_log(
             f'flood_rate: reading {len(dataset)} annotated training images.',
             logger='current',
         )
-        flips = ClassFlips.parse(
-            (dataset.metainfo or {}).get('class_flips'), num_classes
+        table = (dataset.metainfo or {}).get('class_flips')
+        annotations = (
+            labels_of(dataset[i]['data_samples'].to_dict())
+            for i in range(len(dataset))
         )
-        largest = max_class_area(_annotations(dataset), num_classes, flips)
+        flips = ClassFlips.parse(table, number)
+        largest = max_class_area(annotations, number, flips)
         # Rounded down: what covers more than the largest is not let through.
         shares = (largest * SHOWN).floor() / SHOWN
         shown = ', '.join(f'{share:g}' for share in shares.tolist())
@@ -174,19 +166,10 @@ class FloodMetric(SampleMetric):
         )
         return largest
 
-    def score(self, data_sample: dict) -> dict[str, float]:
-        """Flood rate of one image for every sample count."""
-        samples = samples_of(data_sample, max(self.num_samples))
+    def score_first(self, data_sample: dict, number: int) -> dict[str, float]:
+        """Flood rate of the first samples of an image."""
+        samples = samples_of(data_sample, number)
         flooded = floods(samples, self.largest, self.how.ids)
-        scores = {}
-        for n in self.num_samples:
-            weights = weights_of(data_sample, n).to(flooded.device).double()
-            rate = (weights * flooded[:n]).sum() / weights.sum()
-            scores[f'flood_rate_{n}'] = rate.item()
-        return scores
-
-
-def _annotations(dataset: Any) -> Iterator[Tensor]:
-    """All labels (A, H, W) of each image."""
-    for i in range(len(dataset)):
-        yield labels_of(dataset[i]['data_samples'].to_dict())
+        weights = weights_of(data_sample, number).to(flooded.device).double()
+        rate = (weights * flooded).sum() / weights.sum()
+        return dict(flood_rate=rate.item())

@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 
 from ...evaluation import ContourBoxplot, describe_changes
-from ..pictures import pick_pixels, shown_size
+from ..pictures import pick_pixels, shown_size, shrunk
 
 JPEG_QUALITY = 88
 REGIONS = ('inner_core', 'inner_union', 'outer_core', 'outer_union')
@@ -58,9 +58,6 @@ def pack_image(
         k: percents(pick_pixels(one, size))
         for k, one in enumerate(image.class_probs)
     }
-    picture = image.image
-    if picture.shape[:2] != size:
-        picture = cv2.resize(picture, size[::-1], interpolation=cv2.INTER_AREA)
     return dict(
         name=image.name,
         width=size[1],
@@ -70,7 +67,7 @@ def pack_image(
         samples=len(samples),
         wide=dtype is np.uint16,
         ignored=ignored,
-        picture=pack_picture(picture),
+        picture=pack_picture(shrunk(image.image, size)),
         maps=pack_maps(decision, np.concatenate([labels, samples])),
         probs={str(k): pack_bytes(p) for k, p in probs.items() if p.any()},
         bins=pack_bytes(bins.astype(np.uint8)),

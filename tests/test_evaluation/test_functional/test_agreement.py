@@ -97,26 +97,15 @@ def test_few_annotators_are_no_reason_for_another_field(scene, annotators):
     fit = fit_field(images, 2, max_distance=20)
     assert fit.correlation_length == pytest.approx(6.0, rel=0.15)
     assert fit.common == pytest.approx(0.4, abs=0.1)
-
-
-def test_the_numbers_of_a_field_are_found_again():
-    length, common = 5.0, 0.5
-    sampler = GumbelSampler(2, correlation_length=length, common=common)
-    fit = fit_field(annotations(sampler, 15), 2, max_distance=20)
-    assert fit.correlation_length == pytest.approx(length, rel=0.25)
-    assert fit.common == pytest.approx(common, abs=0.15)
     near = fit.correlations[fit.distances == 1].mean()
-    expected = common + (1 - common) * math.exp(-0.5 / length**2)
+    expected = 0.4 + 0.6 * math.exp(-0.5 / 6**2)
     assert near == pytest.approx(expected, abs=0.1)
 
 
-def test_one_number_per_class_is_found_again():
+def test_what_has_no_length_is_found_again():
     fit = fit_field(annotations(GumbelSampler(2), 15), 2, max_distance=20)
     assert fit.correlation_length is None
     assert fit.correlations.nan_to_num(1.0).min() > 0.9
-
-
-def test_independent_pixels_are_found_again():
     fit = fit_field(annotations(IndependentPixelSampler(2), 6), 2, 16)
     assert fit.correlation_length < 1
     assert fit.common < 0.05

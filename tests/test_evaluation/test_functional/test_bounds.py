@@ -1,9 +1,3 @@
-import importlib.util
-import json
-import sys
-from pathlib import Path
-
-import cv2
 import numpy as np
 import pytest
 import torch
@@ -16,7 +10,6 @@ from mmcar.utils.errors import UserError
 from .. import brute_force as bf
 
 FLIPS = [(0, 2, 0.25), (1, 3, 0.5)]
-ROOT = Path(__file__).parents[3]
 
 
 def blobs(seed, size=20):
@@ -114,39 +107,3 @@ def test_one_image_and_what_are_no_labels():
 def test_no_images():
     with pytest.raises(ValueError, match='at least one'):
         bounds([], num_classes=2)
-
-
-CONFIG = """
-default_scope = 'mmseg'
-test_dataloader = dict(dataset=dict(
-    type='BaseSegDataset', data_root={root!r},
-    metainfo=dict(classes=('background', 'disc')), reduce_zero_label=False,
-    img_suffix='.png', data_prefix=dict(img_path='.', seg_map_path='.'),
-    pipeline=[dict(type='LoadImageFromFile'), dict(type='LoadAnnotations'),
-              dict(type='PackSegInputs')]))
-test_evaluator = [dict(type='GEDMetric', classes=['disc'])]
-"""
-
-
-def test_tool_prints_and_saves(tmp_path, monkeypatch, capsys):
-    for i in range(2):
-        name = str(tmp_path / f'{i}.png')
-        cv2.imwrite(name, blobs(i)[0].numpy())
-    config = tmp_path / 'config.py'
-    config.write_text(CONFIG.format(root=str(tmp_path)))
-    out = tmp_path / 'bounds.json'
-    file = ROOT / 'tools' / 'analysis_tools' / 'bounds.py'
-    spec = importlib.util.spec_from_file_location('bounds_tool', file)
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    line = ['bounds.py', config, '--num-samples', '2', '--json', out]
-    monkeypatch.setattr(sys, 'argv', list(map(str, line)))
-    tool.main()
-    printed = capsys.readouterr()
-    assert 'perfect sampler' in printed.out and 'GED_2' in printed.out
-    assert 'images 2/2' in printed.err
-    saved = json.loads(out.read_text())
-    assert saved['images'] == 2
-    # one label per image: a perfect sampler and argmax are both right
-    assert saved['scores']['perfect sampler']['GED_2'] == 0
-    assert saved['scores']['argmax of the mean']['HM-IoU_2'] == 1

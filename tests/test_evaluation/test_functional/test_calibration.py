@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from torchmetrics.functional.classification import multiclass_calibration_error
 
 from mmcar.evaluation import (
-    CalibrationBins,
     calibration,
     class_area_sums,
     entropy,
@@ -86,17 +85,6 @@ def test_errors_agree_with_torchmetrics(bins):
             ignore_index=255,
         )
         np.testing.assert_allclose(mine, theirs, atol=1e-6)
-
-
-def test_images_add_up():
-    probs = torch.stack([random_probs(3, seed=i) for i in range(4)])
-    labels = torch.stack([bf.maps(2, 3, ignore=255, seed=i) for i in range(4)])
-    whole, parts = calibration(probs, labels), CalibrationBins()
-    for one in zip(probs, labels, strict=True):
-        parts.sums += calibration(*one).sums
-        parts.scores += calibration(*one).scores
-    torch.testing.assert_close(whole.sums, parts.sums)
-    torch.testing.assert_close(whole.scores, parts.scores)
 
 
 def test_certain_predictions_belong_to_the_last_bin():

@@ -143,13 +143,9 @@ def test_weights_of_every_image():
     samples = torch.stack([bf.maps(4, 3, seed=i) for i in (1, 2)])
     labels = torch.stack([bf.maps(2, 3, seed=i) for i in (3, 4)])
     weights = torch.rand(2, 4)
-    for score in SCORES:
-        both = score(samples, labels, **THREE, sample_weights=weights)
+    others = dict.fromkeys(SCORES, labels) | {hypotheses: samples[:, 0]}
+    for function, other in others.items():
+        both = function(samples, other, **THREE, sample_weights=weights)
         for i in range(2):
             how = THREE | dict(sample_weights=weights[i])
-            assert both[i] == score(samples[i], labels[i], **how)
-    decisions = samples[:, 0]
-    both = hypotheses(samples, decisions, **THREE, sample_weights=weights)
-    for i in range(2):
-        how = THREE | dict(sample_weights=weights[i])
-        assert both[i] == hypotheses(samples[i], decisions[i], **how)
+            assert both[i] == function(samples[i], other[i], **how)

@@ -12,12 +12,11 @@ from mmcar.evaluation.functional import iou as module
 from .. import brute_force as bf
 
 
-def loop(a, b, a_window, b_window, classes):
+def loop(one, other, classes):
     """Every pair by itself, as booleans."""
+    windows = [w.expand(len(m), -1).numpy() for m, w in (one, other)]
+    a, b = one[0], other[0]
     counts = np.zeros((4, len(classes), len(a), len(b)))
-    windows = [
-        w.expand(len(m), -1).numpy() for m, w in ((a, a_window), (b, b_window))
-    ]
     for i, j in np.ndindex(len(a), len(b)):
         window = windows[0][i] & windows[1][j]
         for n, c in enumerate(classes):
@@ -41,16 +40,12 @@ def test_counts_equal_a_loop(alike, block, bits, monkeypatch):
     monkeypatch.setattr(module, 'BLOCK', block)
     if not bits:
         monkeypatch.delattr(np, 'bitwise_count')
-    a, a_window = maps_and_windows(4, alike[0], 0)
-    b, b_window = maps_and_windows(3, alike[1], 1)
+    a = maps_and_windows(4, alike[0], 0)
+    b = maps_and_windows(3, alike[1], 1)
     classes = [3, 0, 4]
-    for x, y in (
-        ((a, a_window), (b, b_window)),
-        ((b, b_window), (a, a_window)),
-        ((a, a_window), (a, a_window)),
-    ):
-        args = (x[0], y[0], x[1], y[1], classes)
-        got, want = module.count_pairs(*args), loop(*args)
+    for x, y in ((a, b), (b, a), (a, a)):
+        got = module.count_pairs(x, y, classes)
+        want = loop(x, y, classes)
         for found, wanted in zip(got, want, strict=True):
             shape = torch.broadcast_shapes(found.shape, wanted.shape)
             np.testing.assert_array_equal(found.expand(shape), wanted)
@@ -60,7 +55,8 @@ def test_counts_equal_a_loop(alike, block, bits, monkeypatch):
 def test_packed_masks_count_every_pixel_of_a_large_map():
     maps = torch.ones(2, 2**20 + 3, dtype=torch.uint8)
     window = torch.ones(1, maps.shape[1], dtype=torch.bool)
-    counts = module.count_pairs(maps, maps, window, window, [1])
+    seen = maps, window
+    counts = module.count_pairs(seen, seen, [1])
     assert (counts.both == maps.shape[1]).all()
 
 

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -24,12 +25,10 @@ def image(seed, height=9, width=7, annotators=3):
 
 def missed_share(region, labels):
     shares = []
-    for label in labels.tolist():
+    for label in labels:
         mark = [
-            region[i][j]
-            for i, row in enumerate(label)
-            for j, value in enumerate(row)
-            if value == 1
+            bool(region[place])
+            for place in zip(*np.where(label == 1), strict=True)
         ]
         shares.append(mark.count(False) / len(mark) if mark else 0.0)
     return sum(shares) / len(shares)
@@ -39,12 +38,10 @@ def test_region_loss_is_the_missed_share_at_every_level():
     probs, labels = image(0)
     steps = promises.region_steps(probs, labels)
     for level in steps.levels.tolist():
-        region = (probs >= 1 - level).tolist()
-        expected = missed_share(region, labels)
+        expected = missed_share(probs >= 1 - level, labels)
         assert steps.loss(level) == pytest.approx(expected, abs=1e-12)
-    assert steps.loss(0.5) == pytest.approx(
-        missed_share((probs >= 0.5).tolist(), labels), abs=1e-2
-    )
+    half = missed_share(probs >= 0.5, labels)
+    assert steps.loss(0.5) == pytest.approx(half, abs=1e-2)
     assert steps.loss(1.0) == 0
 
 
@@ -61,7 +58,7 @@ def test_inner_region_loss_is_the_worst_unmarked_share_above():
     steps = promises.inner_region_steps(probs, labels)
     for level in steps.levels.tolist()[::8]:
         worst = torch.zeros(len(labels))
-        for threshold in torch.linspace(level, 1, 2000).tolist():
+        for threshold in [level, *probs[probs > level].tolist()]:
             region = promises.promised_inner_region(probs, threshold)
             for a, label in enumerate(labels):
                 inside = label[region & (label != 255)]
@@ -91,27 +88,13 @@ def test_area_interval_and_distance_to_it():
     assert [steps.loss(w) for w in (-1, 0, 1, 3)] == [0.75, 0.5, 0.25, 0]
 
 
-def test_crps_is_that_of_its_definition():
-    random = torch.Generator().manual_seed(3)
-    samples = torch.randint(0, 3, (6, 4, 5), generator=random)
-    labels = torch.randint(0, 3, (4, 4, 5), generator=random)
-    labels[:, 0, 0] = 255
-    counted = [
-        [int((m == 2).sum()) - int(m[0, 0] == 2) for m in maps]
-        for maps in (samples, labels)
-    ]
-    a, y = counted
-    error = sum(abs(p - q) for p in a for q in y) / 24
-    spread = sum(abs(p - q) for p in a for q in a) / 36
-    expected = error - spread / 2
-    assert promises.area_crps(samples, labels, 2) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize('n, alpha', [(19, 0.1), (24, 0.1), (9, 0.2)])
-def test_coverage_is_the_promised_one(n, alpha):
+@pytest.mark.parametrize(
+    'n, alpha, repetitions', [(24, 0.1, 1700), (9, 0.2, 600)]
+)
+def test_coverage_is_the_promised_one(n, alpha, repetitions):
     """An off-by-one in the quantile would shift it by 1 / (n + 1)."""
     random = torch.Generator().manual_seed(n)
-    covered, repetitions = 0, 3000
+    covered = 0
     for _ in range(repetitions):
         *scores, new = torch.randn(n + 1, generator=random).double()
         one = torch.ones(1).double()
@@ -165,23 +148,15 @@ def predicted(seed):
 
 def test_what_is_promised_is_what_the_steps_count():
     """The pictures given to users against the losses that were fitted."""
-    for seed in range(8):
+    for seed in range(4):
         probs, samples, groups, labels = predicted(seed)
         steps = promises.promise_steps(
             probs, samples, groups, labels, 1, alpha=0.4, iou=0.3
         )
         for level in (0.0, 0.37, 0.62, 1.0):
             region = promises.promised_region(probs[1], level)
-            expected = missed_share(region.tolist(), labels)
+            expected = missed_share(region, labels)
             assert steps['region'].loss(level) == pytest.approx(expected)
-            inner = promises.promised_inner_region(probs[1], level)
-            wrong = [
-                ((label != 1) & (label != 255) & inner).sum()
-                / (inner & (label != 255)).sum().clamp_min(1)
-                for label in labels
-            ]
-            mean = float(sum(wrong) / len(wrong))
-            assert steps['inner_region'].loss(level) >= mean - 1e-6
         ends = promises.area_interval(samples, 0.4)
         for level in (0.0, 1.0, 7.5):
             low, high = promises.promised_area(*ends, level)
@@ -201,30 +176,24 @@ def test_what_is_promised_is_what_the_steps_count():
 
 
 def foreground_iou(sample, label):
-    both = union = 0
-    for s, y in zip(
-        sample.flatten().tolist(), label.flatten().tolist(), strict=True
-    ):
-        both += s == 1 and y == 1
-        union += y != 255 and (s == 1 or y == 1)
+    pairs = [*zip(sample.flatten(), label.flatten(), strict=True)]
+    both = sum(bool(s == 1 and y == 1) for s, y in pairs)
+    union = sum(bool(y != 255 and (s == 1 or y == 1)) for s, y in pairs)
     return both / union if union else 1.0
 
 
 def test_levels_of_all_promises_keep_them_on_average():
     """Fitted on 30 images, the promise holds on another, on average."""
     every = []
-    for seed in range(150):
+    for seed in range(100):
         probs, samples, groups, labels = predicted(seed)
         labels[0, :] = 255  # who labels nothing does not count
-        every.append(
-            promises.promise_steps(
-                probs, samples, groups, labels, 1, alpha=0.2, iou=0.1
-            )
-        )
+        predictions = probs, samples, groups, labels
+        every.append(promises.promise_steps(*predictions, 1, 0.2, 0.1))
     random = torch.Generator().manual_seed(0)
     losses = {}
-    for _ in range(120):
-        *fit, new = torch.randperm(150, generator=random)[:31].tolist()
+    for _ in range(100):
+        *fit, new = torch.randperm(100, generator=random)[:31].tolist()
         levels = promises.fit_levels([every[i] for i in fit], 0.2)
         for name, level in levels.items():
             losses.setdefault(name, []).append(every[new][name].loss(level))
@@ -235,12 +204,12 @@ def test_levels_of_all_promises_keep_them_on_average():
 
 
 def test_where_no_number_will_do_the_best_iou_is_promised():
-    missed = promises.rank_steps(torch.full((3, 2), 0.4), 0.5)
-    best = promises.best_iou_steps(torch.full((3, 2), 0.4))
+    ious = torch.full((3, 2), 0.4)
     none = Steps(torch.zeros(0).double(), torch.zeros(0).double())
-    names = ('region', 'inner_region', 'area')
-    image_steps = dict.fromkeys(names, none) | dict(
-        samples=missed, best_iou=best
+    image_steps = dict(
+        dict.fromkeys(('region', 'inner_region', 'area'), none),
+        samples=promises.rank_steps(ious, 0.5),
+        best_iou=promises.best_iou_steps(ious),
     )
     levels = promises.fit_levels([image_steps] * 12, 0.1)
     assert levels['best_iou'] == pytest.approx(0.6)
@@ -251,8 +220,6 @@ def test_where_no_number_will_do_the_best_iou_is_promised():
 def test_nobody_labelled_a_pixel():
     probs, samples, groups, labels = predicted(0)
     nothing = torch.full_like(labels, 255)
-    options = dict(class_id=1, alpha=0.1, iou=0.5)
-    assert not promises.promise_steps(
-        probs, samples, groups, nothing, **options
-    )
+    predictions = probs, samples, groups, nothing
+    assert not promises.promise_steps(*predictions, 1, 0.1, 0.5)
     assert math.isnan(promises.area_crps(samples, nothing))

@@ -18,10 +18,9 @@ from mmcar.evaluation import (
     hm_iou,
 )
 from mmcar.utils.errors import UserError
-from tests.forking import Forked
 from tests.test_docs import code_blocks
 
-from ..predicted import FLIPS, evaluator, image, scored
+from ..predicted import FLIPS, evaluator, image, on_two_ranks, scored
 
 CONFIGS = [
     {'type': 'GEDMetric', 'num_samples': 6},
@@ -58,8 +57,7 @@ def test_the_logarithm_of_zero_is_no_mistake_unless_no_class_is_left():
 def test_data_samples_are_left_as_they_were():
     data = image(0).to_dict()
     keys = set(data)
-    for metric in evaluator(*CONFIGS[:3]).metrics:
-        metric.process({}, [data])
+    scored([data], *CONFIGS[:3])
     assert set(data) == keys
 
 
@@ -98,12 +96,9 @@ def test_weights_are_repetitions(metric, flips):
     """Metrics count a sample by the share of draws for which it stands."""
     scores = []
     for one, number in zip(weighted_and_repeated(flips), (4, 6), strict=True):
-        count = (
-            {} if metric['type'] == 'FlipMetric' else dict(num_samples=number)
-        )
-        tool = evaluator(metric | count, classes=tuple('abcd'))
-        tool.process([one])
-        found = tool.evaluate(1)
+        if metric['type'] != 'FlipMetric':
+            metric = metric | dict(num_samples=number)
+        found = scored([one], metric, classes=tuple('abcd'))
         scores.append(
             {k.replace(f'_{number}', ''): v for k, v in found.items()}
         )
@@ -113,54 +108,47 @@ def test_weights_are_repetitions(metric, flips):
 NAMES = ('background', 'nodule', 'vessel')
 
 
-def compared(names=NAMES, **options):
-    metric = GEDMetric(**options)
-    metric.dataset_meta = {'classes': names}
-    return metric.how
+def compared(names=NAMES, metric=GEDMetric, **options):
+    built = metric(**options)
+    built.dataset_meta = {'classes': names} if names else None
+    return built.how
 
 
-@pytest.mark.parametrize('metric', [GEDMetric, HMIoUMetric])
-def test_one_of_three_by_its_id_is_refused_before_any_image(metric):
-    inherited = metric(classes=(1,), absent='one')
-    with pytest.raises(UserError, match=r"vessel.*classes=\['nodule'\]"):
-        inherited.dataset_meta = {'classes': NAMES}
+@pytest.mark.parametrize(
+    ('names', 'options', 'ids', 'rule'),
+    [
+        (NAMES, {}, [0, 1, 2], 'skip'),
+        (NAMES[:2], {}, [1], 'one'),
+        (NAMES[:2], dict(classes=(0,)), [0], 'one'),
+        (NAMES, dict(classes=[2, 1]), [2, 1], 'skip'),
+        (NAMES, dict(classes=(0, 1, 2), absent='one'), [0, 1, 2], 'one'),
+        (NAMES, dict(classes=['vessel']), [2], 'skip'),
+    ],
+)
+def test_what_is_compared(names, options, ids, rule):
+    how = compared(names, **options)
+    assert (how.ids, how.rule) == (ids, rule)
 
 
-def test_ids_that_leave_out_no_foreground():
-    for ids in [(1, 2), (0, 1, 2), [2, 1]]:
-        assert compared(classes=ids).classes == tuple(ids)
-    two = compared(('a', 'b'), classes=(0,))
-    assert two.classes == (0,)
-
-
-def test_a_part_by_name():
-    assert compared(classes=['vessel']).classes == (2,)
-    with pytest.raises(UserError, match=r"'vesel'.*vessel"):
-        compared(classes=['vesel'])
-    with pytest.raises(UserError, match='nodule'):
-        compared(classes=['vessel', 0])
-    unknown = GEDMetric(num_classes=3, classes=['vessel'])
-    with pytest.raises(UserError, match='use ids'):
-        _ = unknown.how
-
-
-def test_defaults():
-    two, three = compared(('a', 'b')), compared()
-    assert (two.ids, two.rule) == ([1], 'one')
-    assert (three.ids, three.rule) == ([0, 1, 2], 'skip')
-
-
-@pytest.mark.parametrize('classes', [(3,), (-1,), (1, 1), ()])
-def test_classes_that_are_not_there(classes):
-    with pytest.raises(UserError, match=r'classes: .*0\.\.2'):
-        compared(classes=classes)
-
-
-def test_number_of_classes():
-    with pytest.raises(UserError, match='num_classes=2'):
-        compared(num_classes=2)
-    with pytest.raises(UserError, match='num_classes'):
-        _ = GEDMetric().how
+@pytest.mark.parametrize(
+    ('options', 'words'),
+    [
+        # By its id, one of three may be inherited from two.
+        (dict(classes=(1,), absent='one'), r"vessel.*classes=\['nodule'\]"),
+        (dict(classes=(1,), metric=HMIoUMetric), 'vessel'),
+        (dict(classes=['vessel', 0]), 'nodule'),
+        (dict(classes=['vesel']), r"'vesel'.*vessel"),
+        (dict(classes=['vessel'], names=None, num_classes=3), 'use ids'),
+        (dict(classes=(3,)), r'classes: .*0\.\.2'),
+        (dict(classes=(1, 1)), r'classes: .*0\.\.2'),
+        (dict(classes=()), r'classes: .*0\.\.2'),
+        (dict(num_classes=2), 'num_classes=2'),
+        (dict(names=None), 'num_classes'),
+    ],
+)
+def test_classes_that_cannot_be_compared(options, words):
+    with pytest.raises(UserError, match=words):
+        compared(**options)
 
 
 BOTH = [
@@ -192,9 +180,7 @@ def test_scores_of_prefixes_equal_the_functions():
         (BOTH[0], 'GED_2', 'GED_2_left_out', 'GED_labels_left_out'),
         (BOTH[1], 'D_max_6', 'D_max_6_left_out', 'HM-IoU_labels_left_out'),
         (
-            {'type': 'CalibrationMetric'},
-            'Brier_samples',
-            'calibration_left_out',
+            *(CONFIGS[2], 'Brier_samples', 'calibration_left_out'),
             'calibration_labels_left_out',
         ),
     ],
@@ -206,9 +192,8 @@ def test_who_labelled_nothing_is_counted_and_changes_no_score(
     more.gt_sem_segs.data[:3] = plain.gt_sem_segs.data
     more.gt_sem_segs.data[3:] = 255
     nobody.gt_sem_segs.data[:] = 255
-    found = []
-    for images in ([plain], [more], [more, nobody]):
-        found.append(scored(images, metric))
+    cases = [plain], [more], [more, nobody]
+    found = [scored(images, metric) for images in cases]
     assert len({x[score] for x in found}) == 1
     assert [x[nobody_left_out] for x in found] == [0, 0, 1]
     assert [x[labels_left_out] for x in found] == [0, 2, 5]
@@ -240,13 +225,11 @@ def test_the_metric_of_the_docs():
     run.process(images)
     run.metrics[1].process({}, [nobody.to_dict()])
     got = run.metrics[1].evaluate(4)
-    want = [
-        abs(
-            (x.pred_samples.data == 1).sum() / 16
-            - (x.gt_sem_segs.data == 1).sum() / 3
-        )
+    areas = [
+        ((x.pred_samples.data == 1).sum(), (x.gt_sem_segs.data == 1).sum())
         for x in images
     ]
+    want = [abs(drawn / 16 - marked / 3) for drawn, marked in areas]
     assert got['area_error'] == pytest.approx(np.mean(want))
     assert got['area_error_left_out'] == 1
     assert got['AreaError_labels_left_out'] == 3
@@ -257,40 +240,22 @@ def test_one_label_only_in_gt_sem_seg():
     data = {'gt_sem_seg': PixelData(data=sample.gt_sem_segs.data.long())}
     other = SegDataSample(metainfo=sample.metainfo)
     other.set_data(data | {'pred_samples': sample.pred_samples})
-    scores = []
-    for x in (sample, other):
-        scores.append(scored([x], BOTH[0]))
-    assert scores[0] == scores[1]
+    assert scored([sample], BOTH[0]) == scored([other], BOTH[0])
 
 
-def _rank(rank, folder):
-    torch.distributed.init_process_group(
-        'gloo', init_method=f'file://{folder}/init', rank=rank, world_size=2
-    )
-    run = evaluator(*BOTH, {'type': 'CalibrationMetric'})
+def of_a_rank(rank):
+    run = evaluator(*BOTH, CONFIGS[2])
     order = [0, 1, 2, 3, 4, 0]  # the sampler repeats the first to fill up
     mine = [image(i, annotators=1 + i % 3) for i in order[rank::2]]
     run.process(mine[:2])
     run.process(mine[2:])
-    found = run.evaluate(5)
-    torch.save(found, f'{folder}/{rank}.pt')
-    torch.distributed.barrier()
-    torch.distributed.destroy_process_group()
+    return run.evaluate(5)
 
 
 def test_two_processes_score_exactly_as_one(tmp_path):
-    # results are exchanged through files of the current folder here
-    ranks = [Forked(_rank, r, tmp_path, cwd=tmp_path) for r in range(2)]
-    for rank in ranks:
-        done = rank.finish()
-        assert done.returncode == 0, done.stderr
-    alone = scored(
-        [image(i, annotators=1 + i % 3) for i in range(5)],
-        *BOTH,
-        {'type': 'CalibrationMetric'},
-    )
-    for rank in range(2):
-        found = torch.load(tmp_path / f'{rank}.pt')
+    images = [image(i, annotators=1 + i % 3) for i in range(5)]
+    alone = scored(images, *BOTH, CONFIGS[2])
+    for found in on_two_ranks(of_a_rank, tmp_path):
         assert found == pytest.approx(alone, rel=1e-12)
 
 

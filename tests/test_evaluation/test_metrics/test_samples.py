@@ -10,7 +10,7 @@ from mmseg.structures import SegDataSample
 from mmcar.evaluation import ged
 from mmcar.utils.errors import UserError
 
-from ..predicted import FLIPS, evaluator, image, scored
+from ..predicted import FLIPS, image, scored
 
 GED = {'type': 'GEDMetric', 'num_samples': (2, 6)}
 
@@ -20,14 +20,9 @@ def test_flips_in_the_metainfo_make_it_the_flip_distance():
     void = image(7, 4, 1, flips=FLIPS)
     void.gt_sem_segs.data[:] = 255  # nothing to compare: left out
     got = scored([*images, void], GED, classes=('a', 'b', 'a2', 'b2'))
+    how = dict(flips=FLIPS, num_classes=4)
     want = [
-        ged(
-            x.pred_samples.data[:2],
-            x.gt_sem_segs.data,
-            flips=FLIPS,
-            num_classes=4,
-        )
-        for x in images
+        ged(x.pred_samples.data[:2], x.gt_sem_segs.data, **how) for x in images
     ]
     left_out = sum(bool(torch.isnan(w)) for w in want)
     assert left_out < 3
@@ -36,20 +31,18 @@ def test_flips_in_the_metainfo_make_it_the_flip_distance():
 
 
 @pytest.mark.parametrize(
-    'setting', [{'classes': ('a', 'b')}, {'absent': 'one'}]
+    ('config', 'words'),
+    [
+        (dict(type='GEDMetric', classes=('a', 'b')), "delete 'classes'"),
+        (dict(type='GEDMetric', absent='one'), "delete 'classes'"),
+        (dict(type='HMIoUMetric'), 'GEDMetric'),
+        (dict(type='CRPSMetric'), 'GEDMetric'),
+    ],
 )
-def test_what_class_flips_would_ignore_is_refused(setting):
-    run = evaluator(GED | setting, classes=('a', 'b', 'a2', 'b2'))
-    with pytest.raises(ValueError, match="delete 'classes'"):
-        run.process([image(0, 4, 1, flips=FLIPS)])
-
-
-@pytest.mark.parametrize('metric', ['HMIoUMetric', 'CRPSMetric'])
-def test_class_flips_are_refused(metric):
-    config = dict(type=metric, num_samples=6)
-    run = evaluator(config, classes=('a', 'b', 'c', 'd'))
-    with pytest.raises(ValueError, match='GEDMetric'):
-        run.process([image(0, 4, 1, flips=FLIPS)])
+def test_what_class_flips_do_not_go_with(config, words):
+    sample, config = image(0, 4, 1, flips=FLIPS), config | dict(num_samples=6)
+    with pytest.raises(ValueError, match=words):
+        scored([sample], config, classes=('a', 'b', 'a2', 'b2'))
 
 
 @DATASETS.register_module()
@@ -139,16 +132,9 @@ def counted_crps(sample, n, classes, weights=None):
             [sum(one[i][j] == k for i, j in known) for one in every]
             for every in (maps, labels)
         )
-        error = sum(
-            w * abs(p - q) / len(y)
-            for w, p in zip(weights, a, strict=True)
-            for q in y
-        )
-        spread = sum(
-            w * v * abs(p - q)
-            for w, p in zip(weights, a, strict=True)
-            for v, q in zip(weights, a, strict=True)
-        )
+        draws = [*zip(weights, a, strict=True)]
+        error = sum(w * abs(p - q) / len(y) for w, p in draws for q in y)
+        spread = sum(w * v * abs(p - q) for w, p in draws for v, q in draws)
         scores.append(error - spread / 2)
     return sum(scores) / len(scores)
 
@@ -164,13 +150,7 @@ def test_crps_is_the_mean_over_images_and_classes(k, classes):
 
 def test_crps_of_samples_that_stand_for_several():
     sample = image(0)
-    weights = [0.5, 0.3, 0.2, 0.0, 0.0, 0.0]
-    run = evaluator(CRPS | {'num_samples': 6})
-    data = sample.to_dict() | {
-        'sample_weights': sample.pred_samples.data.new_tensor(
-            [5, 3, 2, 0, 0, 0]
-        )
-    }
-    run.metrics[0].process(None, [data])
-    expected = counted_crps(sample, 6, (1,), weights)
-    assert run.evaluate(1)['CRPS_6'] == pytest.approx(expected)
+    sample.set_data(dict(sample_weights=torch.tensor([5, 3, 2, 0, 0, 0])))
+    expected = counted_crps(sample, 6, (1,), [0.5, 0.3, 0.2, 0.0, 0.0, 0.0])
+    got = scored([sample], CRPS | {'num_samples': 6})
+    assert got['CRPS_6'] == pytest.approx(expected)

@@ -85,14 +85,6 @@ def at(maps, pixel):
     return maps[:, pixel[0], pixel[1]]
 
 
-def test_nothing_is_loaded_from_elsewhere(visit):
-    visit.show_image(0)
-    loaded = visit.run(
-        "return performance.getEntriesByType('resource').map((e) => e.name)"
-    )
-    assert [name for name in loaded if not name.startswith('data:')] == []
-
-
 def test_columns_sort_in_both_directions(visit):
     rows = read_page(visit.path).data['rows']
     for key in ('GED', 'entropy', 'image'):
@@ -166,14 +158,6 @@ def test_rows_open_by_keyboard_and_back_returns(visit):
     visit.wait("return document.querySelector('#explorer').hidden")
     focused = visit.run('return document.activeElement.cells[0].textContent')
     assert focused == name
-
-
-def test_images_that_cannot_be_opened_say_so(visit):
-    assert len(visit.all('tr.opens')) == 4
-    assert '4 of 5 images can be opened' in visit.find('#images').text
-    closed = visit.find('tbody tr:not(.opens)')
-    closed.click()
-    assert not visit.find('#explorer').is_displayed()
 
 
 def test_samples_step_and_play(visit):
@@ -420,13 +404,3 @@ def test_the_switch_changes_colours_and_is_remembered(driver, cells_page):
     visit.open(dark=True)
     assert visit.run(theme) == 'light'
     visit.run('localStorage.clear()')
-
-
-def test_all_figures_are_there_without_scripts(driver, cells_page):
-    visit = Visit(driver, cells_page).open(scripts=False)
-    body = visit.find('body').text
-    assert 'Scripts are switched off' in body
-    for row in read_page(cells_page).data['rows']:
-        assert row['image'] in body and f'{row["GED"]:.3f}' in body
-    assert not visit.find('#explorer').is_displayed()
-    visit.open()
