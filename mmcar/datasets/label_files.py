@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+import cv2
 import numpy as np
 from PIL import ImageOps
 
@@ -105,16 +106,22 @@ def read_label(
     table = np.arange(256, dtype=np.uint8)
     for old, new in (label_map or {}).items():
         table[old] = new
-    label = table[label.astype(np.uint8)]
+    label = cv2.LUT(label.astype(np.uint8), table)
     if num_classes is None:
         return label
     twins = set(ClassFlips.parse(class_flips).twins)
     allowed = {*range(num_classes), ignore_index} - twins
-    counts = np.bincount(label.ravel(), minlength=256)
-    if outside := set(np.flatnonzero(counts).tolist()) - allowed:
+    if outside := ids_in(label) - allowed:
         raise UserError(
             f'{path}: ids {sorted(outside)}; expected 0 to {num_classes - 1}, '
             f'no twins {sorted(twins)}, {ignore_index} for unlabelled pixels; '
             'name classes in metainfo.classes, or change ids by label_map'
         )
     return label
+
+
+def ids_in(labels: np.ndarray) -> set[int]:
+    """The ids that occur in maps (..., H, W) uint8."""
+    rows = labels.reshape(-1, labels.shape[-1])  # bincount would take 8 bytes
+    counts = cv2.calcHist([rows], [0], None, [256], [0, 256])
+    return {*np.flatnonzero(counts).tolist()}

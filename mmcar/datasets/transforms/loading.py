@@ -13,7 +13,7 @@ from ...utils.checks import one_of
 from ...utils.errors import MissingFileError, UserError
 from ...utils.files import inside
 from ..image_files import COLOR_TYPES, read_image
-from ..label_files import read_label
+from ..label_files import ids_in, read_label
 
 # Key of the type that a file has, until its values are mapped to 0..255.
 RAW_DTYPE = 'raw_dtype'
@@ -179,14 +179,14 @@ def majority(labels: np.ndarray, ignore_index: int = 255) -> np.ndarray:
         The map (H, W): ties go to the lower id; ``ignore_index`` where
         nobody labelled the pixel.
     """
-    ids = np.unique(labels)
-    ids = ids[ids != ignore_index]
-    if not ids.size:
-        return labels[0].copy()
-    votes = np.stack([(labels == i).sum(0) for i in ids])  # (ids, H, W)
-    return np.where(votes.any(0), ids[votes.argmax(0)], ignore_index).astype(
-        np.uint8
-    )
+    best = np.zeros(labels.shape[1:], np.uint16)
+    found = np.full(labels.shape[1:], ignore_index, np.uint8)
+    # One id after the other: all at once would take gigabytes.
+    for i in sorted(ids_in(labels) - {ignore_index}):
+        votes = (labels == i).sum(0, dtype=np.uint16)
+        more = votes > best
+        found[more], best[more] = i, votes[more]
+    return found
 
 
 @TRANSFORMS.register_module()
