@@ -53,7 +53,7 @@ def main() -> None:
             "form='labels', 'top4' or 'probs' in a pipeline."
         )
     for plan in plans:
-        make_cache(plan, args.jobs, cfg.get('custom_imports'))
+        make_cache(plan, args.jobs)
         print(f'{plan.folder}: complete, {len(plan.images)} predictions')
 
 

@@ -5,10 +5,9 @@ from typing import Any
 
 import torch
 from mmengine.hooks import CheckpointHook
-from mmengine.runner import EpochBasedTrainLoop, Runner
+from mmengine.runner import Runner
 
 from ..engine import unwrap_model
-from ..utils.checks import at_least
 from ..utils.progress import duration
 from .findings import Finding
 
@@ -73,17 +72,6 @@ class Plan:
             lines.append(f'Checkpoints  {_checkpoints(runner)}, in {work_dir}')
             lines.append(f'Total        about {duration(self.seconds)}')
         return '\n'.join(lines)
-
-
-def number_of_validations(runner: Runner) -> int:
-    """How often a training validates."""
-    loop = runner.train_loop
-    by_epoch = isinstance(loop, EpochBasedTrainLoop)
-    end = loop.max_epochs if by_epoch else loop.max_iters
-    begin, interval = loop.val_begin, loop.val_interval
-    at_least(1, **{'train_cfg.val_interval': interval})
-    due = {*range(interval, end + 1, interval), end}
-    return sum(iteration >= begin for iteration in due)
 
 
 def _shapes(tensors: Any) -> str:

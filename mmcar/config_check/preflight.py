@@ -29,13 +29,14 @@ from ..datasets import looks
 from ..engine import PhaseTimerHook, unwrap_model
 from ..engine.checkpoints import check_resumed, check_started
 from ..engine.optimizers import NoUpdate
+from ..engine.progress import validations
 from ..evaluation.metrics.names import better
 from ..models.black_boxes import BlackBox, check_black_boxes
 from ..structures import refuse_shared_keys
 from ..utils.errors import UserError
 from .build import Trace
 from .findings import ConfigError, Finding, Found, error, warning
-from .plan import Plan, number_of_validations
+from .plan import Plan
 
 
 @contextmanager
@@ -222,7 +223,7 @@ class Preflight(Hook):
         images, times = len(loop.dataloader.dataset), 0
         if split == 'val':
             self.judge(best_score(runner, scores))
-            times = number_of_validations(runner)
+            times = validations(runner)
             name, when = 'Validation', f'{times} times'
         if self.plan is not None:
             self.plan.seconds += times * images * each
@@ -357,7 +358,7 @@ def random_weights(runner: Runner, loaded: set[str]) -> Found:
 @error
 def best_score(runner: Runner, scores: list[str]) -> Found:
     """A score to follow that is not reported, or whose worst is kept."""
-    never = not number_of_validations(runner)
+    never = not validations(runner)
     for hook in runner.hooks:
         if isinstance(hook, CheckpointHook):
             key, names = 'default_hooks.checkpoint.save_best', hook.save_best

@@ -141,11 +141,8 @@ def class_number(cfg: Config, parts: list[Part]) -> Found:
 def _classes(parts: list[Part]) -> Iterator[tuple[str, Any, int]]:
     """Every data set with its class names, and how many are never seen."""
     for part in _in(parts, *LOADERS):
-        info, own = (
-            part.cfg.get('metainfo'),
-            getattr(part.kind, 'METAINFO', {}),
-        )
-        info = {**own, **info} if isinstance(info, Mapping) else own
+        own = getattr(part.kind, 'METAINFO', {})
+        info = {**own, **(part.cfg.get('metainfo') or {})}
         steps = [step for step in parts if step.parent is part]
         drawn = any(step.is_a(RandomClassFlips) for step in steps)
         unseen = 0 if drawn else len(info.get('class_flips') or ())
@@ -190,13 +187,7 @@ def _names(tree: ast.AST, context: type) -> list[str]:
 
 def _inherited(path: Path, name: str) -> Any:
     """What the bases of a file have under a name; None if that is unknown."""
-    bases: Any = ()
-    for node in ast.parse(path.read_text('utf-8')).body:
-        if isinstance(node, ast.Assign) and '_base_' in _names(
-            node, ast.Store
-        ):
-            bases = ast.literal_eval(node.value)
-    for base in [bases] if isinstance(bases, str) else bases:
+    for base in Config._get_base_files(str(path)):
         file = base if '::' in base else path.parent / base
         cfg = Config.fromfile(file, import_custom_modules=False)
         if name in cfg:

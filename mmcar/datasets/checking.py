@@ -1,7 +1,7 @@
 """Finding everything that is wrong with a data set before training does."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
@@ -125,6 +125,20 @@ def _describe(path: str, error: Exception) -> Problem:
     return path, str(error).removeprefix(f'{path}: ')
 
 
+def read_or_tell(
+    read: Callable[[str], np.ndarray], path: str, problems: list[Problem]
+) -> np.ndarray | None:
+    """Read a file; one that cannot be read is added to the problems."""
+    try:
+        return read(path)
+    except (ValueError, OSError) as error:
+        problems.append(_describe(path, error))
+        return None
+
+
+read_deep = partial(read_image, color_type='unchanged')
+
+
 def check_sample(record: Mapping, ignore_index: int = 255) -> SampleReport:
     """Read an image and its label maps, and say what is wrong with them.
 
@@ -137,30 +151,24 @@ def check_sample(record: Mapping, ignore_index: int = 255) -> SampleReport:
         ignored) is counted; it is a problem only if no annotator of the
         image marked anything.
     """
-    problems, shape, values = [], None, None
-    image_path = record['img_path']
-    try:
-        image = read_image(image_path, 'unchanged')
-        shape, values = image.shape[:2], measure(image_path, image)
+    problems: list[Problem] = []
+    values, image_path = None, record['img_path']
+    image = read_or_tell(read_deep, image_path, problems)
+    if image is not None:
+        values = measure(image_path, image)
         problems += find_bad_values(values)
-    except (ValueError, OSError) as error:
-        problems.append(_describe(image_path, error))
+    read = partial(
+        read_label,
+        label_map=record.get('label_map'),
+        num_classes=record.get('num_classes'),
+        class_flips=record.get('class_flips', ()),
+        ignore_index=ignore_index,
+        shape=None if image is None else image.shape[:2],
+    )
     paths = record.get('seg_map_paths') or [record.get('seg_map_path')]
     paths = [path for path in paths if path]
-    found = []  # ids of each label map
-    for path in paths:
-        try:
-            label = read_label(
-                path,
-                label_map=record.get('label_map'),
-                num_classes=record.get('num_classes'),
-                class_flips=record.get('class_flips', ()),
-                ignore_index=ignore_index,
-                shape=shape,
-            )
-            found.append({*np.unique(label).tolist()})
-        except (ValueError, OSError) as error:
-            problems.append(_describe(path, error))
+    labels = [read_or_tell(read, path, problems) for path in paths]
+    found = [{*np.unique(x).tolist()} for x in labels if x is not None]
     empty = sum(ids <= {0, ignore_index} for ids in found)
     if paths and empty == len(paths):
         text = f'all {empty} label maps are empty; expected foreground in one'

@@ -13,15 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..utils.errors import UserError
-from .checking import (
-    ImageValues,
-    find_bad_values,
-    find_odd_values,
-    measure,
-    summarise,
-)
+from . import checking
 from .folder_pairs import Entry, pair_folder
-from .image_files import read_image
 from .label_files import read_label
 from .listing import Problem
 
@@ -33,7 +26,7 @@ class Contents(NamedTuple):
 
     problems: list[Problem]
     doubts: list[Problem]
-    values: ImageValues | None = None
+    values: checking.ImageValues | None = None
     size: tuple[int, int] = (0, 0)
     window: tuple[float, float] = (0.0, 0.0)
     ids: Sequence[Counter] = ()  # of each label map; empty if unreadable
@@ -52,7 +45,7 @@ class FolderLayout:
     contents: list[Contents] = field(default_factory=list)
 
     @property
-    def values(self) -> list[ImageValues]:
+    def values(self) -> list[checking.ImageValues]:
         """Of the images that can be read."""
         return [c.values for c in self.contents if c.values]
 
@@ -93,7 +86,7 @@ class FolderLayout:
         lines = [
             f'{len(self.entries)} images of {size} (height x width)',
             f'Splits       {", ".join(f"{n} {s}" for s, n in splits.items())}',
-            f'Values       {summarise(self.values)}',
+            f'Values       {checking.summarise(self.values)}',
             f'Annotators   {many}',
         ]
         for old in sorted(ids):
@@ -124,7 +117,7 @@ def look_at_folder(root: str | Path) -> FolderLayout:
     # Of values of two types, one window cannot be right.
     mixed = len({v.dtype for v in found.values}) > 1
     odd = found.problems if mixed else found.doubts
-    odd += find_odd_values(found.values)
+    odd += checking.find_odd_values(found.values)
     found.problems += _thin_ids(found)
     if torn := _torn_patients(found.entries):
         text = f'{len(torn)} patients are in more than one split, as {torn[0]}'
@@ -139,24 +132,22 @@ def _read(root: str | Path, entry: Entry) -> Contents:
     """Read an image and its label maps."""
     where = osp.join(root, entry.image)
     problems: list[Problem] = []
-    try:
-        image = read_image(where, 'unchanged')
-    except (ValueError, OSError) as error:
-        text = str(error).removeprefix(f'{where}: ')
-        return Contents([(where, text)], [])
-    values, labels, ids, ious = measure(where, image), [], [], []
+    image = checking.read_or_tell(checking.read_deep, where, problems)
+    if image is None:
+        return Contents(problems, [])
+    values, labels, ids, ious = checking.measure(where, image), [], [], []
     wide: set[int] = set()
-    doubts = find_bad_values(values)
+    doubts = checking.find_bad_values(values)
+    read = partial(read_label, shape=image.shape[:2])
     for path in (osp.join(root, label) for label in entry.labels):
-        try:
-            labels.append(read_label(path, shape=image.shape[:2]))
-        except (ValueError, OSError) as error:
-            problems.append((path, str(error).removeprefix(f'{path}: ')))
+        label = checking.read_or_tell(read, path, problems)
+        if label is None:
             ids.append(Counter())
             continue
-        counts = enumerate(np.bincount(labels[-1].ravel()).tolist())
+        labels.append(label)
+        counts = enumerate(np.bincount(label.ravel()).tolist())
         ids.append(Counter({k: number for k, number in counts if number}))
-        wide |= _wide(labels[-1])
+        wide |= _wide(label)
         if len(ids[-1]) > MOST_IDS:
             text = f'{len(ids[-1])} ids; expected a label map, no picture'
             problems.append((path, text))

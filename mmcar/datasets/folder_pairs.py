@@ -19,7 +19,6 @@ from .listing import (
     group_labels,
     list_files,
     read_index,
-    read_patients,
     stem_of,
 )
 
@@ -92,7 +91,7 @@ def _read_indices(root: Path, found: Pairs) -> None:
 
     for path in sorted([*root.glob('*.csv'), *root.glob('*.json')]):
         try:
-            pairs, patients = read_index(str(path)), read_patients(str(path))
+            pairs, patients = read_index(str(path))
         except UserError as error:
             text = str(error).removeprefix(f'{path}: ')
             found.doubts.append((str(path), f'not used as an index: {text}'))

@@ -8,16 +8,7 @@ from PIL import ImageOps
 
 from ..structures import ClassFlips
 from ..utils.errors import UserError
-from .image_files import (
-    PNG_DEPTH,
-    PNG_MAGIC,
-    as_stored,
-    decode_deep,
-    naming,
-    open_8bit,
-    pnm_depth,
-    read_bytes,
-)
+from . import image_files as images
 
 LABEL_SUFFIXES = ('.png', '.tif', '.tiff', '.bmp', '.gif')
 LABEL_SUFFIXES += ('.pgm', '.ppm', '.pnm')
@@ -28,12 +19,12 @@ BITS_PER_SAMPLE = 258  # a tag of a TIFF
 
 def _decode(data: bytes) -> np.ndarray:
     """The stored ids, (H, W) for one channel, else (H, W, C)."""
-    deep = decode_deep(data)
-    if deep is not None or pnm_depth(data):
+    deep = images.decode_deep(data)
+    if deep is not None or images.pnm_depth(data):
         # Of PNM files of 8 bits Pillow would stretch the ids to 255.
-        pixels = as_stored(data) if deep is None else deep[0]
+        pixels = images.as_stored(data) if deep is None else deep[0]
         return pixels[..., 0] if pixels.shape[2] == 1 else pixels
-    image = open_8bit(data)
+    image = images.open_8bit(data)
     if image.format in LOSSY or image.info.get('compression') == 'jpeg':
         raise UserError(
             f'a label map in {image.format}, which changes ids. Make it '
@@ -53,8 +44,8 @@ def _decode(data: bytes) -> np.ndarray:
     # Turned as its image is; of a palette the indices.
     label = np.array(ImageOps.exif_transpose(image))
     bits = int(np.ravel(tags.get(BITS_PER_SAMPLE, 8))[0])
-    if data.startswith(PNG_MAGIC):
-        bits = data[PNG_DEPTH]
+    if data.startswith(images.PNG_MAGIC):
+        bits = data[images.PNG_DEPTH]
     if image.mode == 'L' and bits < 8:
         label //= 255 // (2**bits - 1)  # Pillow has stretched them
     return label
@@ -87,8 +78,8 @@ def read_label(
         MissingFileError: There is no such file.
         UserError: Unreadable, or not the label map that is expected.
     """
-    data = read_bytes(path, backend_args)
-    with naming(path):
+    data = images.read_bytes(path, backend_args)
+    with images.naming(path):
         label = _decode(data)
         if label.ndim != 2 or label.dtype.kind not in 'bui':
             raise UserError(

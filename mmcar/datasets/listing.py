@@ -234,31 +234,35 @@ def read_names(path: str) -> list[str]:
     ]
 
 
-def read_index(path: str) -> list[tuple[str, list[str]]]:
+def read_index(
+    path: str,
+) -> tuple[list[tuple[str, list[str]]], dict[str, str]]:
     """Read an index of images and label maps.
 
     Args:
         path: A CSV file with columns ``image`` and ``annotation``, one row
-            per label map, or a JSON list of objects with ``image`` and
-            ``annotations``.
+            per label map, and perhaps ``patient``, or a JSON list of objects
+            with ``image`` and ``annotations``.
 
     Returns:
-        The images and their label maps.
+        The images and their label maps; patients by image, where known.
 
     Raises:
         MissingFileError: There is no such file.
         UserError: The file is something else, or a name in it leads out of
             its folder.
     """
-    text = _read_text(path)
+    text, patients = _read_text(path), {}
     try:
         if path.endswith('.json'):
             pairs = _parse_json(text)
         else:
             groups = defaultdict(list)
             for row in csv.DictReader(io.StringIO(text, newline='')):
-                labels = filter(None, [row['annotation']])
-                groups[row['image'] or ''] += labels
+                image = PurePosixPath(row['image'] or '').as_posix()
+                groups[image] += filter(None, [row['annotation']])
+                if row.get('patient'):
+                    patients[image] = row['patient']
             pairs = list(groups.items())
     except BROKEN as error:
         raise UserError(
@@ -270,7 +274,7 @@ def read_index(path: str) -> list[tuple[str, list[str]]]:
         where = f'{path}: a path of image {number}'
         image, *labels = (_checked(name, where) for name in (image, *labels))
         checked.append((image, labels))
-    return checked
+    return checked, patients
 
 
 def _parse_json(text: str) -> list[tuple[str, list[str]]]:
@@ -280,22 +284,3 @@ def _parse_json(text: str) -> list[tuple[str, list[str]]]:
         if not named or not all(isinstance(name, str) for name in named):
             raise TypeError(f'image {number} has no path or list of paths')
     return pairs
-
-
-def read_patients(path: str) -> dict[str, str]:
-    """Whose each image is, where a CSV index has a column ``patient``.
-
-    Args:
-        path: A file that `read_index` reads.
-
-    Returns:
-        Patients by the names of the images; none of other files.
-    """
-    if not path.endswith('.csv'):
-        return {}
-    rows = csv.DictReader(io.StringIO(_read_text(path), newline=''))
-    return {
-        PurePosixPath(row['image'] or '').as_posix(): row['patient']
-        for row in rows
-        if row.get('patient')
-    }

@@ -146,8 +146,8 @@ class MultiAnnotatorDataset(BaseSegDataset):
         labels, problems = None, []
         if self.ann_file.endswith(('.csv', '.json')):
             images = listing.Files(img_dir, self.img_suffix, [])
-            pairs = [*listing.read_index(self.ann_file)]
-            self.patients = listing.read_patients(self.ann_file)
+            found, self.patients = listing.read_index(self.ann_file)
+            pairs = [*found]
         else:
             images = list_files(img_dir, self.img_suffix, self.backend_args)
             pairs = [(image, []) for image in images.found]

@@ -167,14 +167,6 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         seed_all(VALIDATION, self.seed, self._iter, self.runner.rank)
         self.runner.val_loop.run()
 
-    def validations_left(self) -> int:
-        """How many validations follow, of this iteration's included."""
-        if self.runner.val_loop is None:
-            return 0
-        due = {*range(0, self._max_iters, self.val_interval), self._max_iters}
-        first = max(self._iter + 1, self.val_begin)
-        return sum(iteration >= first for iteration in due)
-
     def run_iter(self, data_batch: dict) -> None:
         """Train the active networks on one batch."""
         runner = self.runner

@@ -6,7 +6,8 @@ import json
 import multiprocessing
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -24,13 +25,12 @@ from ..datasets.image_files import read_image
 from ..datasets.transforms import black_box as cache
 from ..models.black_boxes import FrozenBlackBox
 from ..models.black_boxes.full_image import resize_probs
-from ..structures import check_predicted, sample_key
+from ..structures import KeyOwners, check_predicted, sample_key
 from ..utils.errors import UserError
 from ..utils.files import InUseError, claim_folder, write_file, write_json
 from ..utils.progress import track
 
 MOST_CLASSES = 256  # ids of 8 bits
-COARSEST = 2 * 10**9  # nanoseconds that some file systems round times to
 
 
 #: How far what is stored is from what was predicted: at most, on average.
@@ -68,17 +68,13 @@ class Worker:
         write_file(target, data)
         seen = os.stat(path).st_mtime_ns
         if seen > target.stat().st_mtime_ns:  # a clock that is ahead
-            later = seen + COARSEST - seen % COARSEST
-            os.utime(target, ns=(later, later))
+            os.utime(target, ns=(seen, seen))
         error = np.abs(stored - probs)
         return float(error.max()), float(error.mean())
 
 
 def predict_all(
-    plan: 'CachePlan',
-    todo: dict[Path, str],
-    jobs: int | None,
-    imports: dict | None = None,
+    plan: 'CachePlan', todo: dict[Path, str], jobs: int | None
 ) -> Loss:
     """Predict and write.
 
@@ -86,7 +82,6 @@ def predict_all(
         plan: What the cache holds.
         todo: Images by the files to write.
         jobs: Number of processes; None: one per GPU.
-        imports: ``custom_imports`` of the config.
 
     Returns:
         The loss of precision over all files written.
@@ -109,9 +104,8 @@ def predict_all(
         alone_results = (first.write(*item) for item in todo.items())
         return _sum_up(track(alone_results, 'predictions', len(todo)))
     del first
-    names = (imports or {}).get('imports') or ['mmcar']
     context = multiprocessing.get_context('spawn')
-    given = (arguments, gpus, jobs, context.Value('i', 0), list(names))
+    given = (arguments, gpus, jobs, context.Value('i', 0), plan.imports)
     with ProcessPoolExecutor(jobs, context, _start, given) as pool:
         try:
             results = pool.map(_write, todo.items())
@@ -131,7 +125,7 @@ def _start(
     gpus: int,
     jobs: int,
     numbers: Any,
-    imports: list[str],
+    imports: Sequence[str],
 ) -> None:
     global _worker
     for name in imports:
@@ -170,6 +164,7 @@ class CachePlan:
         settings: What its content depends on, for ``settings.json``.
         images: Paths of the images by the files of their predictions.
         metainfo: Of the data set, which says what classes B may have.
+        imports: Modules that processes import first.
     """
 
     folder: Path
@@ -177,6 +172,7 @@ class CachePlan:
     settings: dict
     images: dict[Path, str]
     metainfo: dict
+    imports: Sequence[str] = ('mmcar',)
 
     def faults(self) -> dict[Path, str]:
         """What is wrong with predictions, see `cache_fault`, by file."""
@@ -195,12 +191,13 @@ def prepare_caches(cfg: Config, jobs: int | None = None) -> None:
         jobs: Processes to predict with; None: one per GPU.
     """
     for plan in plan_caches(cfg):
-        make_cache(plan, jobs, cfg.get('custom_imports'))
+        make_cache(plan, jobs)
 
 
 def plan_caches(cfg: Config) -> list[CachePlan]:
     """The caches that a config's pipelines read, their folders set in it."""
     plans: dict[Path, CachePlan] = {}
+    owners = KeyOwners('the prediction')
     with DefaultScope.overwrite_default_scope('mmseg'):
         for split in SPLITS:
             for dataset in find_datasets(cfg.get(split)):
@@ -208,9 +205,9 @@ def plan_caches(cfg: Config) -> list[CachePlan]:
                     kind, form = step.get('type'), step.get('form')
                     if kind != 'LoadBlackBoxProbs' or form not in cache.FORMS:
                         continue
-                    plan = _plan(cfg, dataset, step)
+                    plan = _plan(cfg, dataset, step, owners)
                     known = plans.setdefault(plan.folder, plan)
-                    _add_images(known.images, plan.images)
+                    known.images.update(plan.images)
                     step['root'] = str(plan.folder)
     return list(plans.values())
 
@@ -227,7 +224,9 @@ def find_datasets(node: Any) -> Iterator[dict]:
             yield from find_datasets(value)
 
 
-def _plan(cfg: Config, dataset: dict, step: dict) -> CachePlan:
+def _plan(
+    cfg: Config, dataset: dict, step: dict, owners: KeyOwners
+) -> CachePlan:
     model = cfg.model.get('module') or cfg.model  # inside of TTA
     head = model.get('decode_head') or {}
     black_box = head.get('black_box') or {}
@@ -256,8 +255,11 @@ def _plan(cfg: Config, dataset: dict, step: dict) -> CachePlan:
         for read_copy in copies:  # a missing one is told before the long part
             read_copy(dict(record))
         target = cache.cache_file(folder, sample_key(record), settings['form'])
-        _add_images(images, {target: record['img_path']})
-    return CachePlan(folder, dict(black_box), settings, images, built.metainfo)
+        owners.claim(target, record['img_path'])
+        images[target] = record['img_path']
+    imports = (cfg.get('custom_imports') or {}).get('imports') or ('mmcar',)
+    about = dict(black_box), settings, images, built.metainfo, imports
+    return CachePlan(folder, *about)
 
 
 def _find_folder(root: Path, settings: dict) -> Path:
@@ -281,17 +283,7 @@ def _find_folder(root: Path, settings: dict) -> Path:
     return folder
 
 
-def _add_images(known: dict[Path, str], images: dict[Path, str]) -> None:
-    """Refuse two images that would share a file."""
-    for target, path in images.items():
-        other = known.setdefault(target, path)
-        if os.path.abspath(other) != os.path.abspath(path):
-            raise UserError(f'{path} and {other} would both become {target}.')
-
-
-def make_cache(
-    plan: CachePlan, jobs: int | None = None, imports: dict | None = None
-) -> None:
+def make_cache(plan: CachePlan, jobs: int | None = None) -> None:
     """Predict what is missing, and say what the cache takes and loses.
 
     While another process does so this one waits, and takes over if that ends
@@ -309,31 +301,26 @@ def make_cache(
             continue
         with lock:
             if faults := plan.faults():
-                _fill(plan, faults, jobs, imports)
+                _fill(plan, faults, jobs)
         return  # what is not fit now will not be by another attempt
 
 
-def _fill(
-    plan: CachePlan,
-    faults: dict[Path, str],
-    jobs: int | None,
-    imports: dict | None,
-) -> None:
-    unfit = sum(fault != cache.MISSING for fault in faults.values())
-    what = f'missing, {unfit} of them cut short or older than their image'
+def _fill(plan: CachePlan, faults: dict[Path, str], jobs: int | None) -> None:
+    about, number = plan.settings, len(plan.images)
+    counts = Counter(faults.values()).items()
+    reasons = ', '.join(f'{count} {reason}' for reason, count in counts)
     print(
-        f'{plan.folder}: {len(faults)} of {len(plan.images)} predictions of '
-        f'the black box {plan.settings["config"]} are '
-        f'{what if unfit else cache.MISSING}; predicting them once.',
+        f'{plan.folder}: making {len(faults)} of {number} predictions of the '
+        f'black box {about["config"]} ({reasons}).',
         flush=True,
     )
     todo = {target: plan.images[target] for target in faults}
-    largest, mean = predict_all(plan, todo, jobs, imports)
+    largest, mean = predict_all(plan, todo, jobs)
     size = sum(target.stat().st_size for target in plan.images)
-    width, height = plan.settings['scale']
+    width, height = about['scale']
     print(
-        f'{plan.folder}: {len(plan.images)} predictions at {height}x{width}, '
-        f'{size / 1e6:.1f} MB ({cache.FORMS[plan.settings["form"]]}); off by '
+        f'{plan.folder}: {number} predictions at {height}x{width}, '
+        f'{size / 1e6:.1f} MB ({cache.FORMS[about["form"]]}); off by '
         f'{mean:.2g} on average, {largest:.2g} at most.',
         flush=True,
     )

@@ -5,13 +5,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
+from mmengine import dist
 from mmengine.device import get_device
-from mmengine.dist import (
-    all_reduce,
-    all_reduce_params,
-    broadcast,
-    get_world_size,
-)
 from mmengine.logging import print_log
 from mmengine.model import is_model_wrapper, revert_sync_batchnorm
 from mmengine.registry import MODEL_WRAPPERS
@@ -37,10 +32,10 @@ def average_statistics(networks: Iterable[nn.Module]) -> None:
     with the same numbers.
     """
     statistics = norm_statistics(networks)
-    if get_world_size() == 1 or not statistics:
+    if dist.get_world_size() == 1 or not statistics:
         return
     joint = torch.cat([buffer.flatten() for buffer in statistics])
-    all_reduce(joint, op='mean')
+    dist.all_reduce(joint, op='mean')
     parts = joint.split([buffer.numel() for buffer in statistics])
     for buffer, part in zip(statistics, parts, strict=True):
         buffer.copy_(part.view_as(buffer))
@@ -64,7 +59,7 @@ def mean_gradients(model: nn.Module) -> dict[str, Tensor]:
         if weight.grad is not None
     }
     if waiting:
-        all_reduce_params(list(waiting.values()), op='mean')
+        dist.all_reduce_params(list(waiting.values()), op='mean')
     return {name: gradient.cpu() for name, gradient in waiting.items()}
 
 
@@ -108,7 +103,7 @@ class NetworkwiseDistributedDataParallel(nn.Module):
             revert_sync_batchnorm(module)
         # Frozen parts are in no DDP.
         for tensor in module.state_dict().values():
-            broadcast(tensor)
+            dist.broadcast(tensor)
         for network in module.networks().values():
             lay_out_weights(network)  # DDP wants gradients in this order
         # Not children: the weights belong to the model alone.

@@ -8,9 +8,10 @@ from typing import Any
 
 from mmengine.dist import is_main_process
 from mmengine.hooks import Hook, IterTimerHook
-from mmengine.runner import Runner
+from mmengine.runner import EpochBasedTrainLoop, Runner
 from mmseg.registry import HOOKS
 
+from ..utils.checks import at_least
 from ..utils.progress import ProgressBar
 from .alternating_loop import AlternatingTrainLoop
 from .schedule import Schedule
@@ -71,6 +72,16 @@ class RemainingTime:
         return fmean(phases.get(nearest, [0.0])) * ratio
 
 
+def validations(runner: Runner, done: int = 0) -> int:
+    """How often a training validates after so many steps, or epochs."""
+    loop = runner.train_loop
+    by_epoch = isinstance(loop, EpochBasedTrainLoop)
+    end = loop.max_epochs if by_epoch else loop.max_iters
+    at_least(1, **{'train_cfg.val_interval': loop.val_interval})
+    due = {*range(loop.val_interval, end + 1, loop.val_interval), end}
+    return sum(step >= max(loop.val_begin, done + 1) for step in due)
+
+
 @HOOKS.register_module()
 class PhaseTimerHook(IterTimerHook):
     """MMEngine's timer, with an ETA that knows the phases.
@@ -107,10 +118,10 @@ class PhaseTimerHook(IterTimerHook):
         super().after_train_iter(runner, batch_idx, **kwargs)
         if self.left is None:
             return
-        hub, loop = runner.message_hub, runner.train_loop
+        hub = runner.message_hub
         self.left.measure(runner.iter, hub.get_scalar('train/time').current())
-        validations = loop.validations_left() * self.val_seconds
-        hub.update_info('eta', self.left.seconds() + validations)
+        scoring = validations(runner, runner.iter) * self.val_seconds
+        hub.update_info('eta', self.left.seconds() + scoring)
 
 
 class ProgressHook(Hook):

@@ -1,7 +1,7 @@
 """Files written while the work goes on."""
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -26,7 +26,7 @@ class BackgroundWriter:
 
     def __init__(self, waiting: int = WAITING) -> None:
         self.waiting = waiting
-        self._thread: ThreadPoolExecutor | None = None
+        self._thread = ThreadPoolExecutor(1, 'writer')
         self._pending: deque[Future] = deque()
         self._failed = False
 
@@ -38,16 +38,11 @@ class BackgroundWriter:
                 thread, so nothing it reads may change afterwards.
         """
         self._collect(self.waiting - 1)
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, 'writer')
         self._pending.append(self._thread.submit(self._write, files))
 
     def finish(self) -> None:
         """Return once everything is written, or raise what went wrong."""
         self._collect(0)
-        if self._thread is not None:
-            self._thread.shutdown()
-            self._thread = None
 
     def _collect(self, number: int) -> None:
         """Wait until so many calls are left; raise the error of a call."""
@@ -59,22 +54,14 @@ class BackgroundWriter:
     def _write(self, files: dict[Path, Callable[[], bytes]]) -> None:
         if self._failed:
             return  # the first error is raised; its followers say no more
-        path: Path | None = None
-
-        def contents() -> Iterator[tuple[Path, bytes]]:
-            nonlocal path
-            for path, content in files.items():
-                yield path, content()
-
         try:
-            write_files(contents())
-        except OSError as error:
+            write_files((path, content()) for path, content in files.items())
+        except BaseException as error:
             self._failed = True
+            if not isinstance(error, OSError):
+                raise
             raise UserError(
-                f'{path} cannot be written: {error.strerror or error}. '
+                f'{error.filename} cannot be written: {error.strerror}. '
                 'Files written before are whole; make room or choose '
                 'another folder.'
             ) from error
-        except BaseException:
-            self._failed = True
-            raise

@@ -9,24 +9,18 @@ from contextlib import contextmanager
 import torch
 
 NETWORK_ERRORS = (urllib.error.URLError, socket.gaierror)
-SYSTEM = {
-    errno.EACCES: 'permission denied: change the rights of the file or folder',
-    errno.EPERM: 'not permitted: change the rights of the file or folder',
-    errno.EROFS: 'the disk is read-only: choose another folder',
-    errno.ENOSPC: 'no space left on the disk: free some, or choose another '
-    'folder with --work-dir',
-    errno.EDQUOT: 'your quota of the disk is used up: free some space, or '
-    'choose another folder with --work-dir',
-    errno.EISDIR: 'this is a folder; expected a file',
-    errno.ENOTDIR: 'a folder of this path is a file',
-    errno.ENAMETOOLONG: 'the name is too long: shorten it',
-    errno.ENOENT: 'no such file or folder',
-    errno.ELOOP: 'a link that leads to itself: remove it',
-    errno.EMFILE: 'too many open files: lower num_workers, or raise the limit '
-    '(ulimit -n)',
-    errno.EADDRINUSE: 'the address is in use: choose another port, e.g. '
-    'PORT=29501 before tools/dist_train.sh',
-    errno.ENOMEM: 'memory is used up: lower batch_size or num_workers',
+ROOM = 'free some space, or choose another folder with --work-dir'
+RIGHTS = 'change the rights of the file or folder'
+#: What to do about what a system says.
+ADVICE = {
+    errno.EACCES: RIGHTS,
+    errno.EPERM: RIGHTS,
+    errno.EROFS: 'choose another folder',
+    errno.ENOSPC: ROOM,
+    errno.EDQUOT: ROOM,
+    errno.EMFILE: 'lower num_workers, or raise the limit (ulimit -n)',
+    errno.EADDRINUSE: 'choose another port: PORT=29501 tools/dist_train.sh',
+    errno.ENOMEM: 'lower batch_size or num_workers',
 }
 OUT_OF_MEMORY = "can't allocate memory"  # torch's words, on a CPU
 WORKER = 'in DataLoader worker process'
@@ -94,11 +88,14 @@ def sentence_of(error: BaseException) -> str | None:
             'num_workers or the batch size.'
         )
     if isinstance(error, MemoryError) or OUT_OF_MEMORY in str(error):
-        return f'{SYSTEM[errno.ENOMEM]} ({error}).'
-    if not isinstance(error, OSError) or error.errno not in SYSTEM:
+        return f'memory is used up ({error}): {ADVICE[errno.ENOMEM]}.'
+    if not isinstance(error, OSError):
         return None
-    where = f'{error.filename}: ' if error.filename else ''
-    return f'{where}{SYSTEM[error.errno]}.'
+    advice = ADVICE.get(error.errno or 0)
+    if not error.filename and not advice:
+        return None
+    told = error.filename, error.strerror, advice
+    return f'{": ".join(str(part) for part in told if part)}.'
 
 
 def words_of(error: BaseException) -> str:

@@ -1,8 +1,10 @@
 """Values that fit a type hint, and names that are nearly right."""
 
 import difflib
+import inspect
 import numbers
 import os
+import re
 import types
 import typing
 from collections import abc
@@ -93,22 +95,8 @@ def misfit(path: str, value: Any, hint: Any, strict: bool = True) -> str:
         for index, element in enumerate(value):
             if inner and not fits(element, inner[0], strict):
                 return misfit(f'{path}[{index}]', element, inner[0], strict)
-    return (
-        f'{path}={value!r}: expected {name_of(hint)}, got '
-        f'{type(value).__name__}.'
-    )
-
-
-def name_of(hint: Any) -> str:
-    """A type hint in words."""
-    inner = typing.get_args(hint)
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        return ' or '.join(name_of(choice) for choice in inner)
-    if hint in (None, type(None)):
-        return 'None'
-    name = getattr(typing.get_origin(hint) or hint, '__name__', str(hint))
-    elements = [name_of(i) for i in inner if i is not Ellipsis]
-    return f'{name} of {", ".join(elements)}' if elements else name
+    words = re.sub(r'\b(\w+\.)+', '', inspect.formatannotation(hint))
+    return f'{path}={value!r}: expected {words}, got {type(value).__name__}.'
 
 
 def nearest(name: str, known: Collection[str], cutoff: float) -> str | None:

@@ -12,6 +12,8 @@ from tests.test_tools.project import ROOT
 
 
 def test_stock_configs_are_found():
+    cfg = read_config('mmseg::_base_/models/fcn_unet_s5-d16.py')
+    assert cfg.model.type == 'EncoderDecoder'
     cfg = get_config('mmseg::unet/unet-s5-d16_fcn_4xb4-40k_hrf-256x256.py')
     assert cfg.model.type == 'EncoderDecoder'
     base = Config._get_cfg_path('mmseg::_base_/default_runtime.py', '')
@@ -43,15 +45,9 @@ class TestOwnConfigs:
         cfg = read_config('mmcar::car/car_lidc.py')
         assert cfg.model.type == 'Wheel'
 
-    def test_stock_configs_at_the_top_too(self):
-        cfg = read_config('mmseg::_base_/models/fcn_unet_s5-d16.py')
-        assert cfg.model.type == 'EncoderDecoder'
-
-    def test_missing(self):
+    def test_missing_or_out_of_the_folder(self):
         with pytest.raises(FileNotFoundError, match=r'mmcar::car/nope\.py'):
             read_config('mmcar::car/nope.py')
-
-    def test_out_of_the_folder(self):
         with pytest.raises(ValueError, match='leads out of'):
             read_config('mmcar::../setup.py')
 

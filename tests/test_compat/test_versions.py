@@ -17,16 +17,12 @@ MMSEG = ('mmseg', '1.2', '2.0', 'mmseg==1.2.2')
 
 
 class TestCheckVersions:
-    @pytest.mark.parametrize('found', ['1.2.0', '1.2.2', '1.4.2'])
-    def test_accepts(self, found):
-        versions.check_version(MMSEG, found)
-
-    @pytest.mark.parametrize('found', ['0.30.0', '1.1.9', '2.0.0'])
-    def test_names_found_needed_and_fix(self, found):
-        with pytest.raises(ImportError) as error:
+    def test_names_found_needed_and_fix(self):
+        for found in ('1.2.0', '1.2.2', '1.4.2'):
             versions.check_version(MMSEG, found)
-        for part in (found, '>= 1.2, < 2.0', 'pip install mmseg==1.2.2'):
-            assert part in str(error.value)
+        for found in ('0.30.0', '1.1.9', '2.0.0'):
+            with pytest.raises(ImportError, match=rf'{found}.*mmseg==1\.2'):
+                versions.check_version(MMSEG, found)
 
     def test_missing(self, monkeypatch):
         needed = ('no_such_package', '1', '2', 'it')

@@ -2,19 +2,16 @@
 
 import random
 from types import SimpleNamespace
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
 import torch
 from mmengine.config import Config
 from mmengine.dataset import InfiniteSampler
-from mmengine.runner import IterBasedTrainLoop
 from torch.utils.data import DataLoader
 
 from mmcar.apis.training import build_runner, dry_run, train
 from mmcar.config_check import ConfigError
-from mmcar.config_check.plan import number_of_validations
 from mmcar.config_check.preflight import (
     check_item,
     first_keys,
@@ -28,7 +25,7 @@ from mmcar.utils.errors import UserError
 from tests.test_config_check.bases import on_black_box, small
 from tests.test_config_check.corpus import changed
 from tests.test_tools.project import write_data
-from tests.toys import toy_batch, toy_model, toy_optims
+from tests.toys import toy_batch, toy_config, toy_model, toy_optims
 
 
 def test_untouched():
@@ -92,28 +89,12 @@ def test_training_is_the_same_with_and_without(tmp_path):
     assert all(torch.equal(checked[key], unchecked[key]) for key in checked)
 
 
-@pytest.mark.parametrize(
-    ('changes', 'path'),
-    [
-        (
-            {'model.loss_samples': dict(type='EnergyLoss', classes=[5])},
-            'model.loss_samples',
-        ),
-        (
-            {
-                'default_hooks.checkpoint.save_best': 'GED_9',
-                'default_hooks.checkpoint.rule': 'less',
-            },
-            'default_hooks.checkpoint.save_best',
-        ),
-        ({'val_evaluator[0].num_samples': 99}, 'val_evaluator[0]'),
-    ],
-)
-def test_a_later_phase_fails_before_the_first(tmp_path, changes, path):
-    cfg = changed(small(tmp_path / 'data'), dict(change=changes), tmp_path)
+def test_a_later_phase_fails_before_the_first(tmp_path):
+    loss = {'model.loss_samples': dict(type='EnergyLoss', classes=[5])}
+    cfg = changed(small(tmp_path / 'data'), dict(change=loss), tmp_path)
     with pytest.raises(ConfigError) as caught:
-        trained(cfg, tmp_path, f'fails_{path}')
-    assert path in [finding.path for finding in caught.value.findings]
+        trained(cfg, tmp_path, 'fails')
+    assert [f.path for f in caught.value.findings] == [*loss]
     assert not list(tmp_path.rglob('*.pth'))
 
 
@@ -158,14 +139,10 @@ def test_report(tmp_path):
     cfg = config(small(tmp_path / 'data'), tmp_path, 'work')
     report = dry_run(cfg)
     for words in (
-        'CARSegmentor, 2 classes',
         '1,410 parameters',
-        'train  4 images, 2 in a batch: inputs 3x16x16, labels 1x16x16',
         'val    4 images, 2 in a batch: inputs 3x16x16, labels 2x16x16',
-        'train_cfg.phases[0]         4 iterations of calibration',
         'train_cfg.phases[1]         4 iterations of generator, discrim',
         'GED_3',
-        'GB at most',
         f'in {tmp_path / "work"}',
         'Total',
     ):
@@ -188,15 +165,6 @@ def test_a_config_that_is_only_tested(tmp_path):
     cfg['test_evaluator']['num_samples'] = 99
     with pytest.raises(ConfigError, match='test_evaluator'):
         dry_run(config(cfg, tmp_path, 'more'))
-
-
-@pytest.mark.parametrize(
-    ('begin', 'interval', 'end', 'times'),
-    [(1, 4, 8, 2), (1, 3, 8, 3), (100, 3, 8, 0), (5, 3, 8, 2), (1, 20, 8, 1)],
-)
-def test_number_of_validations(begin, interval, end, times):
-    loop = IterBasedTrainLoop(Mock(), DataLoader([0]), end, begin, interval)
-    assert number_of_validations(SimpleNamespace(train_loop=loop)) == times
 
 
 def test_a_stock_sampler_still_gives_its_sequence_after_a_look():
@@ -281,6 +249,4 @@ def test_networks_that_nothing_trains(tmp_path):
 
 
 def with_box(box: dict) -> dict:
-    from tests.toys import toy_config
-
     return dict(toy_config()['decode_head'], black_box=box)

@@ -4,10 +4,8 @@ import pytest
 from mmengine.hooks import CheckpointHook, EMAHook
 from mmengine.optim import DefaultOptimWrapperConstructor
 from mmseg.models import FCNHead
-from mmseg.registry import MODELS
 from typing_extensions import TypedDict, Unpack
 
-from mmcar.config_check.rules import class_number
 from mmcar.config_check.signature import (
     arguments_of,
     declared_type,
@@ -121,8 +119,3 @@ def test_a_constructor_of_ones_own_reads_what_it_likes():
         wrapper['constructor'] = constructor
         part = parts_of(optim_wrapper=wrapper)['optim_wrapper.paramwise_cfg']
         assert bool(unknown_key(part)) is not right, constructor
-
-
-def test_rules_have_names():
-    assert class_number.name == 'class-number' and class_number.sure
-    assert MODELS.get('FCNHead') is FCNHead

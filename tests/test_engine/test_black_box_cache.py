@@ -6,16 +6,11 @@ import os
 import signal
 from types import SimpleNamespace
 
-import cv2
-import numpy as np
 import pytest
-import torch
 
-from mmcar.datasets.transforms.black_box import cache_fault
 from mmcar.engine import black_box_cache
 from mmcar.engine.black_box_cache import (
     CachePlan,
-    Worker,
     make_cache,
     predict_all,
 )
@@ -50,27 +45,6 @@ def test_a_killed_process_ends_the_run(tmp_path, monkeypatch):
         predict_all(plan, todo, jobs=2)
 
 
-def test_an_image_from_the_future_where_times_are_coarse(
-    tmp_path, monkeypatch
-):
-    image, target = tmp_path / 'a.png', tmp_path / 'a.npz'
-    cv2.imwrite(str(image), np.zeros((4, 4, 3), np.uint8))
-    os.utime(image, (2**32 + 1.5, 2**32 + 1.5))
-    set_times = os.utime
-
-    def in_steps_of_two_seconds(path, ns):
-        set_times(path, ns=tuple(time - time % 2_000_000_000 for time in ns))
-
-    monkeypatch.setattr(os, 'utime', in_steps_of_two_seconds)
-    worker = object.__new__(Worker)
-    worker.form, worker.size, worker.device = 'probs', (4, 4), 'cpu'
-    worker.black_box = SimpleNamespace(
-        predict_file=lambda tensor: (torch.full((2, 4, 4), 0.5), None)
-    )
-    worker.write(target, str(image))
-    assert cache_fault(target, str(image)) is None
-
-
 @pytest.fixture
 def plan(tmp_path, monkeypatch):
     """A cache of one image, and how often it was predicted."""
@@ -78,7 +52,7 @@ def plan(tmp_path, monkeypatch):
     target = tmp_path / 'cache' / 'a.png'
     calls = []
 
-    def predict(plan, todo, jobs, imports):
+    def predict(plan, todo, jobs):
         calls.append(todo)
         target.write_bytes(b'\0\0\0\0IEND\xaeB`\x82')
         return 0, 0

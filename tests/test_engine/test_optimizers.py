@@ -2,6 +2,8 @@ import pytest
 from mmengine.optim import OptimWrapperDict, build_optim_wrapper
 from torch import nn
 
+from mmcar.engine import Schedule
+from mmcar.engine.optimizers import check_optimizers, place_schedulers
 from mmcar.utils.errors import UserError
 
 
@@ -82,3 +84,38 @@ def test_settings_for_parameters_that_are_not_there():
         build(generator=custom(backbone=mult))
     # Stock configs name parameters that only some of their models have.
     build(generator=custom(backbone=mult, weight=mult))
+
+
+BOTH = ('generator', 'discriminator')
+
+
+@pytest.mark.parametrize(
+    ('names', 'phase', 'message'),
+    [
+        (BOTH[:1], dict(train=BOTH), r'optim_wrapper\.discriminator'),
+        (BOTH, dict(train=BOTH[:1]), r'optim_wrapper\.discriminator'),
+        (BOTH[:1], dict(iters=5), r'counts=2.*phases\[0\].*5'),
+        (BOTH[:1], dict(cycles=dict(generator=(3, 3))), '3 in a row'),
+        (BOTH[1:], dict(train=BOTH[1:]), 'max_discriminator_accuracy=0.9'),
+    ],
+)
+def test_optimisers_that_do_not_fit_the_phases(names, phase, message):
+    each = dict(optimizer=ADAM, accumulative_counts=2)
+    optims = build(**dict.fromkeys(names, each))
+    given = dict(iters=12, train=BOTH[:1]) | phase
+    with pytest.raises(UserError, match=message):
+        check_optimizers(optims, Schedule([given]), cap=0.9)
+
+
+def test_schedulers_begin_and_end_with_phases():
+    turns = ((16, 'calibration'), (24, 'generator'))
+    turns += ((0, 'generator'), (5, 'calibration'))
+    schedule = Schedule([dict(iters=n, train=[name]) for n, name in turns])
+    span = dict(type='CosineAnnealingLR', begin='phase', end='phase')
+    placed = place_schedulers(span, schedule)
+    spans = {k: (cfg['begin'], cfg['end']) for k, (cfg,) in placed.items()}
+    assert spans == dict(calibration=(0, 45), generator=(16, 40))
+    with pytest.raises(UserError, match=r'param_scheduler\.discriminator'):
+        place_schedulers(dict(discriminator=[span]), schedule)
+    with pytest.raises(UserError, match='by_epoch=False'):
+        place_schedulers(dict(type='MultiStepLR', milestones=[2]), schedule)

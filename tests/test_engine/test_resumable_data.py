@@ -12,7 +12,6 @@ from mmcar.engine.resumable_data import (
     SeededDataset,
     derive_seed,
     resumable_config,
-    seed_all,
 )
 
 
@@ -26,19 +25,6 @@ def test_seeds_are_stable_and_distinct():
     }
     assert len(grid) == 3 * 9 * 9
     assert all(0 <= seed < 2**63 for seed in grid)
-
-
-def test_seeds_every_generator():
-    def draw():
-        return random.random(), np.random.rand(), float(torch.rand(()))
-
-    seed_all(1, 2)
-    first, second = draw(), draw()
-    seed_all(1, 2)
-    assert draw() == first
-    assert first != second
-    seed_all(1, 3)
-    assert all(a != b for a, b in zip(draw(), first, strict=True))
 
 
 class Noisy(torch.utils.data.Dataset):
@@ -154,10 +140,5 @@ def test_config_keeps_everything_but_sampler_and_dataset():
 def test_refuses_what_it_cannot_resume(change, message):
     with pytest.raises(ValueError, match=message):
         resumable_config(dict(batch_size=1, dataset=dict(type='X')) | change)
-
-
-def test_refuses_built_loaders_and_empty_datasets():
-    with pytest.raises(ValueError, match=r'train_dataloader=.*DataLoader'):
-        resumable_config(DataLoader(Noisy()))
     with pytest.raises(ValueError, match='empty'):
         ResumableSampler([])

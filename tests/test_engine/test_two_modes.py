@@ -102,19 +102,6 @@ def calibrated(tmp_path_factory):
     return str(work_dir / 'iter_150.pth')
 
 
-def sampler(work_dir, calibrated, loss, num_samples):
-    phases = [
-        dict(iters=0, train=['calibration']),
-        dict(iters=450, train=['generator', 'discriminator']),
-    ]
-    model = dict(
-        loss_adv=dict(type='AdversarialLoss', loss_weight=3.0),
-        loss_samples=loss,
-        train_cfg=dict(num_samples=num_samples),
-    )
-    return stage(work_dir, phases, 8, model, calibrated)
-
-
 @torch.no_grad()
 def shares(model, draws=400):
     """Share of samples nearer to the left mode, and of pure samples."""
@@ -138,7 +125,15 @@ def shares(model, draws=400):
 
 
 def test_frequencies_are_recovered(tmp_path, calibrated):
-    loss = dict(type='CalibrationLoss')
-    share, pure = shares(sampler(tmp_path, calibrated, loss, 10))
+    phases = [
+        dict(iters=0, train=['calibration']),
+        dict(iters=450, train=['generator', 'discriminator']),
+    ]
+    losses = dict(
+        loss_adv=dict(type='AdversarialLoss', loss_weight=3.0),
+        loss_samples=dict(type='CalibrationLoss'),
+        train_cfg=dict(num_samples=10),
+    )
+    share, pure = shares(stage(tmp_path, phases, 8, losses, calibrated))
     assert abs(share - SHARE) < 0.05
     assert pure > 0.9

@@ -1,8 +1,8 @@
 import errno
+import multiprocessing
 import os
-import subprocess
-import sys
 import threading
+import time
 
 import pytest
 
@@ -45,36 +45,23 @@ def test_work_goes_on_while_files_wait_and_waits_where_too_many_do(tmp_path):
     writer.finish()
 
 
-def full_disk(descriptor):
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def test_a_full_disk_is_told_with_the_file_and_leaves_no_part(
+def test_a_full_disk_stops_what_waits_and_leaves_no_part(
     tmp_path, monkeypatch
 ):
+    def full_disk(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
     writer = BackgroundWriter()
     writer.submit(content(tmp_path / 'first.png'))
     writer.finish()
     monkeypatch.setattr(module.os, 'fsync', full_disk)
-    writer.submit(content(tmp_path / 'second.png'))
-    with pytest.raises(UserError, match=r'second\.png.*No space left') as info:
+    for name in ('second.png', 'third.png'):
+        writer.submit(content(tmp_path / name))
+    with pytest.raises(UserError, match=r'second\.png.*No space'):
         writer.finish()
-    assert isinstance(info.value.__cause__, OSError)
     monkeypatch.undo()
-    assert [p.name for p in tmp_path.iterdir()] == ['first.png']
-
-
-def test_an_error_stops_the_work_and_what_waits(tmp_path):
-    def fail():
-        raise PermissionError(errno.EACCES, 'Permission denied', 'a')
-
-    writer = BackgroundWriter(waiting=2)
-    with pytest.raises(UserError, match='0 cannot be written: Permission'):
-        for i in range(5):
-            path = tmp_path / f'{i}'
-            writer.submit(content(path) if i else {path: fail})
     writer.finish()
-    assert not list(tmp_path.iterdir())
+    assert [p.name for p in tmp_path.iterdir()] == ['first.png']
 
 
 def test_a_bug_keeps_its_type(tmp_path):
@@ -84,24 +71,22 @@ def test_a_bug_keeps_its_type(tmp_path):
         writer.finish()
 
 
+def slow_work(folder):
+    def slowly():
+        time.sleep(0.2)
+        return b'whole'
+
+    writer = BackgroundWriter()
+    for name in 'ab':
+        writer.submit({folder / name: slowly})
+    raise RuntimeError('the work failed')
+
+
 def test_what_was_handed_over_outlives_a_crash_of_the_work(tmp_path):
-    script = f"""
-import time
-from pathlib import Path
-from mmcar.utils.background import BackgroundWriter
-
-def slowly():
-    time.sleep(0.2)
-    return b"whole"
-
-writer = BackgroundWriter()
-for name in "ab":
-    writer.submit({{Path({str(tmp_path)!r}) / name: slowly}})
-raise RuntimeError("the work failed")
-"""
-    done = subprocess.run(
-        [sys.executable, '-c', script], capture_output=True, text=True
-    )
-    assert done.returncode == 1 and 'the work failed' in done.stderr
+    fork = multiprocessing.get_context('fork')
+    process = fork.Process(target=slow_work, args=(tmp_path,))
+    process.start()
+    process.join(60)
+    assert process.exitcode == 1
     found = {p.name: p.read_text() for p in tmp_path.iterdir()}
     assert found == dict(a='whole', b='whole')

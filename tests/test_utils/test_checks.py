@@ -1,7 +1,14 @@
 import pytest
 import torch
 
-from mmcar.utils.checks import at_least, channels, fraction, one_of, positive
+from mmcar.utils.checks import (
+    at_least,
+    channels,
+    fraction,
+    not_negative,
+    one_of,
+    positive,
+)
 from mmcar.utils.errors import UserError
 
 
@@ -12,6 +19,7 @@ from mmcar.utils.errors import UserError
         (lambda v: one_of(('a', 'b'), depth=v), ['a', 'b'], ['c', None]),
         (lambda v: fraction(depth=v), [0, 0.5], [-0.1, 1, 1.5]),
         (lambda v: positive(depth=v), [1e-9, 4], [0, -1]),
+        (lambda v: not_negative(depth=v), [0, 4], [-1, float('nan')]),
         (lambda v: channels(torch.zeros(1, 3, 2, 4), depth=v), [3], [1, 2, 4]),
     ],
 )

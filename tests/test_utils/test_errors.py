@@ -45,13 +45,9 @@ def test_a_bug_in_a_worker_keeps_its_traceback():
 @pytest.mark.parametrize(
     ('error', 'words'),
     [
-        (PermissionError(errno.EACCES, 'x', '/a/b'), '/a/b: permission'),
-        (OSError(errno.ENOSPC, 'x', '/a/b'), '/a/b: no space left'),
-        (OSError(errno.EROFS, 'x', '/a'), 'read-only'),
-        (IsADirectoryError(errno.EISDIR, 'x', '/a'), '/a: this is a folder'),
-        (NotADirectoryError(errno.ENOTDIR, 'x', '/a/b'), '/a/b: a folder of'),
-        (OSError(errno.ENAMETOOLONG, 'x', '/a'), '/a: the name is too long'),
-        (FileNotFoundError(errno.ENOENT, 'x', '/a'), '/a'),
+        (PermissionError(errno.EACCES, 'x', '/a/b'), '/a/b: x: change the'),
+        (OSError(errno.ENOSPC, 'x'), 'free some space'),
+        (IsADirectoryError(errno.EISDIR, 'a folder', '/a'), '/a: a folder.'),
         (OSError(errno.EMFILE, 'x'), 'num_workers'),
         (MemoryError('8 GB'), 'batch_size'),
         (RuntimeError("x: can't allocate memory: 8 bytes"), '8 bytes'),

@@ -6,7 +6,6 @@ from mmengine.structures import PixelData
 from mmseg.structures import SegDataSample
 
 from mmcar.evaluation import (
-    calibration,
     find_flip_states,
     fit_field,
     flip_probability_sums,
@@ -74,7 +73,6 @@ def test_metrics(metric):
 @pytest.mark.parametrize(
     'score',
     [
-        lambda x: pairwise_iou(x, x, num_classes=CLASSES),
         lambda x: pairwise_iou(x, x, num_classes=256, ignore_index=300),
         lambda x: map_distances(x, CLASSES),
         lambda x: torch.tensor(find_flip_states(x, FLIPS)),
@@ -85,15 +83,6 @@ def test_metrics(metric):
             x[0],
             flips=FLIPS,
             ignore_index=300,
-        ),
-        lambda x: (
-            calibration(
-                torch.rand(
-                    CLASSES, 6, 7, generator=torch.Generator().manual_seed(0)
-                ).softmax(0),
-                x,
-                ignore_index=300,
-            ).scores
         ),
         lambda x: torch.stack(
             _count_by_products(

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from mmcar.utils import progress
-from mmcar.utils.progress import ProgressBar, duration, track
+from mmcar.utils.progress import ProgressBar, track
 
 
 class Clock:
@@ -42,12 +42,9 @@ def test_without_a_terminal_there_are_lines_now_and_then(clock, capsys):
 def test_a_known_eta_is_shown_in_place_of_the_mean(clock, capsys):
     with ProgressBar('calibration', 1000) as bar:
         clock.now += 40
-        bar.update(500, 'loss_ce 0.1', seconds_left=400)
-        clock.now += 40
-        bar.update(1000, 'loss_ce 0.2', seconds_left=360)
+        bar.update(500, 'loss_ce 0.1', seconds_left=3600)
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0].endswith('0:00:40 · ETA 0:06:40 · loss_ce 0.1')
-    assert lines[-1] == '  calibration 1000/1000 · 0:01:20 · loss_ce 0.2'
+    assert lines[0].endswith('0:00:40 · ETA 1:00:00 · loss_ce 0.1')
 
 
 def test_steps_done_before_do_not_count_as_fast_ones(clock, capsys):
@@ -81,10 +78,3 @@ def test_a_terminal_has_a_bar_that_fits_and_leaves_one_line(monkeypatch):
     assert '━' in shown
     assert 'ETA 0:01:01' in shown, 'the narrow window cuts the note alone'
     assert shown.splitlines()[-1].endswith('300/300 · 0:00:00 · loss_cal 0.2')
-
-
-@pytest.mark.parametrize(
-    ('seconds', 'text'), [(0.4, '0:00:00'), (-1, '0:00:00'), (3725, '1:02:05')]
-)
-def test_durations(seconds, text):
-    assert duration(seconds) == text

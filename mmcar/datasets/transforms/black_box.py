@@ -84,14 +84,10 @@ def read_settings(folder: str | Path) -> dict:
         raise MissingFileError(
             f'{folder} holds no cache of a black box: {COMMAND}.'
         )
-    try:
-        settings = read_json(path)
-        return {**settings, 'num_classes': int(settings['num_classes'])}
-    except (ValueError, TypeError, KeyError, OverflowError) as error:
-        raise UserError(
-            f'{path} is not readable ({error!r}): delete {folder} and '
-            f'{COMMAND} again.'
-        ) from error
+    settings = read_json(path)
+    if not isinstance(settings.get('num_classes'), int):
+        raise UserError(f'{path}: expected num_classes; {COMMAND} anew.')
+    return settings
 
 
 def encode(probs: np.ndarray, form: str) -> bytes:

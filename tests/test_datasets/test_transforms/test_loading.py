@@ -14,7 +14,7 @@ from mmcar.datasets.transforms import (
     WindowIntensity,
 )
 from mmcar.datasets.transforms.loading import majority
-from mmcar.utils.errors import MissingFileError, UserError
+from mmcar.utils.errors import UserError
 from tests.test_datasets.samples import write
 
 from ..encoding import by_pillow, png16, tiff
@@ -167,23 +167,20 @@ def test_paths_lead_to_the_copies(tmp_path):
     names = dict(img_path='img/a/0.png', seg_map_path='ann/a/0.png')
     for name in names.values():
         write(tmp_path / 'small' / name, np.zeros((2, 2), np.uint8))
-    given = {key: f'{tmp_path}/{name}' for key, name in names.items()}
-    step = ReadCopies('small', 'make them')
-    results = step(
-        dict(data_root=str(tmp_path), sample_key='a/0.png', **given)
+    image = dict(
+        data_root=str(tmp_path),
+        sample_key='a/0.png',
+        **{key: f'{tmp_path}/{name}' for key, name in names.items()},
     )
-    assert results.pop('sample_key') == 'a/0.png'
-    for key, name in names.items():
-        assert results[key] == f'{tmp_path}/small/{name}'
-
-
-def test_what_is_missing_is_named(tmp_path):
     step = ReadCopies('small', 'make them')
-    image = dict(data_root=str(tmp_path), img_path=f'{tmp_path}/img/0.png')
-    with pytest.raises(MissingFileError, match=r'small/img/0\.png'):
-        step(image)
-    with pytest.raises(UserError, match='leads out of'):
-        step(dict(image, img_path='/elsewhere/0.png'))
+    copies = {key: f'{tmp_path}/small/{name}' for key, name in names.items()}
+    assert step(dict(image)) == image | copies
+    for path, message in (
+        (f'{tmp_path}/img/0.png', r'small/img/0\.png'),
+        ('/elsewhere/0.png', 'leads out of'),
+    ):
+        with pytest.raises(UserError, match=message):
+            step(dict(image, img_path=path))
     with pytest.raises(UserError, match='gives data_root'):
         step(dict(img_path='0.png'))
 
@@ -219,8 +216,5 @@ def test_flips_change_the_drawn_label_alone():
     results = RandomClassFlips()(results)
     assert (results['gt_seg_map'] == 200).sum() == 1
     assert (results['gt_seg_map_0'] == 200).sum() == 0
-
-
-def test_missing_table_is_explained():
-    with pytest.raises(ValueError, match='class_flips'):
-        RandomClassFlips()({'gt_seg_map': np.zeros((2, 2), np.uint8)})
+    with pytest.raises(UserError, match='class_flips'):
+        RandomClassFlips()(dict(gt_seg_map=results['gt_seg_map']))
