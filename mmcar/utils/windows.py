@@ -1,5 +1,6 @@
 """Windows over an image that does not fit a network at once."""
 
+import itertools
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -86,19 +87,16 @@ def window_for(image: Tensor) -> Window | None:
     return LARGE if image.shape[-2] * image.shape[-1] > WHOLE else None
 
 
-def window_starts(length: int, crop: int, stride: int) -> list[int]:
-    """Where windows begin along one side; the last ends at the border."""
-    last = max(length - crop, 0)
-    return [*range(0, last, stride), last]
-
-
 def iter_windows(
     size: tuple[int, int], crop: tuple[int, int], stride: tuple[int, int]
 ) -> Iterator[tuple[slice, slice]]:
     """Rows and columns of the windows that cover an image."""
-    for top in window_starts(size[0], crop[0], stride[0]):
-        for left in window_starts(size[1], crop[1], stride[1]):
-            yield slice(top, top + crop[0]), slice(left, left + crop[1])
+    starts = []
+    for length, side, step in zip(size, crop, stride, strict=True):
+        last = max(length - side, 0)  # this one ends at the border
+        starts.append([*range(0, last, step), last])
+    for top, left in itertools.product(*starts):
+        yield slice(top, top + crop[0]), slice(left, left + crop[1])
 
 
 def stitch(

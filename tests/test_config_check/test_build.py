@@ -48,16 +48,6 @@ def test_all_is_as_before_afterwards():
     assert not trace.stack
 
 
-def test_parts_know_where_they_come_from():
-    cfg = Config(dict(model=toy_config()))
-    trace = Trace(cfg)
-    with trace.building():
-        model = MODELS.build(cfg.model)
-    path = trace.path_of(model.decode_head.generator)
-    assert path == 'model.decode_head.generator'
-    assert trace.path_of(object(), 'elsewhere') == 'elsewhere'
-
-
 def test_the_part_that_computes_is_named():
     cfg = Config(dict(model=toy_config()))
     trace = Trace(cfg)

@@ -1,17 +1,14 @@
 from collections.abc import Sequence
 
 import pytest
-from mmengine.hooks import CheckpointHook, EMAHook
-from mmengine.optim import DefaultOptimWrapperConstructor
+from mmengine.hooks import EMAHook
 from mmseg.models import FCNHead
 from typing_extensions import TypedDict, Unpack
 
 from mmcar.config_check.signature import (
     arguments_of,
-    declared_type,
     setting,
     unknown_key,
-    unregistered_type,
     walk,
 )
 
@@ -64,29 +61,6 @@ def test_settings_are_those_of_the_config_or_the_class():
     assert setting(part, 'no_such') is None
 
 
-@pytest.mark.parametrize('scope', [{}, {'_scope_': 'mmseg'}])
-def test_the_same_is_found_in_what_is_inherited(scope):
-    hook = dict(type='CheckpointHook', intervall=2, by_epoch='no', **scope)
-    parts = parts_of(
-        default_hooks=dict(checkpoint=hook),
-        custom_hooks=[dict(type='EarlyStopingHook', **scope)],
-    )
-    part = parts['default_hooks.checkpoint']
-    assert part.kind is CheckpointHook
-    assert [f.path for f in unknown_key(part)] == [f'{part.path}.intervall']
-    assert [f.path for f in declared_type(part)] == [f'{part.path}.by_epoch']
-    (found,) = unregistered_type(parts['custom_hooks[0]'])
-    assert 'EarlyStoppingHook' in found.text
-
-
-def test_what_another_package_has_is_not_ours_to_judge():
-    backbone = dict(type='ConvNeXt', _scope_='mmpretrain', anything=-1)
-    parts = parts_of(model=dict(type='EncoderDecoder', backbone=backbone))
-    part = parts['model.backbone']
-    assert part.kind is None
-    assert not unregistered_type(part) and not unknown_key(part)
-
-
 def test_what_stands_in_a_class_of_a_users_own_may_be_changed_by_it():
     class Own:
         def __init__(self, inner):
@@ -96,26 +70,3 @@ def test_what_stands_in_a_class_of_a_users_own_may_be_changed_by_it():
     parts = parts_of(model=dict(type=Own, inner=inner))
     (found,) = unknown_key(parts['model.inner'])
     assert not found.sure and found.path == 'model.inner.use_sigmoids'
-
-
-def test_types_of_others_are_read_generously():
-    metric = dict(type='IoUMetric', iou_metrics='mIoU', beta=1)
-    part = parts_of(val_evaluator=metric)['val_evaluator']
-    (found,) = declared_type(part)
-    assert found.path == 'val_evaluator.iou_metrics' and not found.sure
-
-
-def test_a_constructor_of_ones_own_reads_what_it_likes():
-    wrapper = dict(
-        type='OptimWrapper',
-        optimizer=dict(type='SGD', lr=0.1),
-        paramwise_cfg=dict(decay_rate=0.9),
-    )
-    for constructor, right in (
-        (None, False),
-        (DefaultOptimWrapperConstructor.__name__, False),
-        ('LearningRateDecayOptimizerConstructor', True),
-    ):
-        wrapper['constructor'] = constructor
-        part = parts_of(optim_wrapper=wrapper)['optim_wrapper.paramwise_cfg']
-        assert bool(unknown_key(part)) is not right, constructor

@@ -1,5 +1,7 @@
 """What images and label maps of a folder hold."""
 
+import shutil
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -55,15 +57,13 @@ def test_ids_become_classes(tmp_path, maps, expected):
     assert look_at_folder(tmp_path).label_map() == expected
 
 
-def test_agreement_is_the_mean_iou(tmp_path):
+def test_agreement_is_the_iou_of_every_two_annotators(tmp_path):
     write_masks(tmp_path, [(0, 1), (1,)], [(0, 1), (0, 1), (1, 0)])
     agreement = look_at_folder(tmp_path).agreement()
     assert sorted(agreement) == [0.0, 0.0, 0.5, 1.0]
-
-
-def test_agreement_is_of_the_classes_that_files_hold(tmp_path):
-    write_masks(tmp_path, [(0, 255), (255,)])
-    assert look_at_folder(tmp_path).agreement() == [0.5]
+    # Of classes that files call otherwise.
+    write_masks(tmp_path / 'other', [(0, 255), (255,)])
+    assert look_at_folder(tmp_path / 'other').agreement() == [0.5]
 
 
 def test_every_broken_file_is_named(tmp_path):
@@ -74,20 +74,11 @@ def test_every_broken_file_is_named(tmp_path):
     (tmp_path / 'masks_b/case02.png').unlink()
     Image.new('RGB', (45, 37), 'red').save(tmp_path / 'masks_b/case04.png')
     ramp = np.arange(37 * 45).reshape(37, 45) % 200
-    Image.fromarray(ramp.astype(np.uint8)).save(
-        tmp_path / 'masks_a/case06.png'
-    )
-    found = look_at_folder(tmp_path)
-    assert {path for path, _ in found.problems} == {
-        str(tmp_path / name)
-        for name in (
-            'images/case00.png',
-            'masks_a/case01.png',
-            'images/case02.png',
-            'masks_b/case04.png',
-            'masks_a/case06.png',
-        )
-    }
+    Image.fromarray(ramp.astype('u1')).save(tmp_path / 'masks_a/case06.png')
+    broken = ('images/case00', 'masks_a/case01', 'images/case02')
+    broken += ('masks_b/case04', 'masks_a/case06')
+    found = {path for path, _ in look_at_folder(tmp_path).problems}
+    assert found == {f'{tmp_path}/{name}.png' for name in broken}
 
 
 @pytest.mark.parametrize('step', [1, 80])
@@ -115,36 +106,23 @@ def test_patients_in_two_splits_are_a_doubt(tmp_path):
     assert [path for path, _ in found.doubts] == [str(tmp_path)]
 
 
-def test_values_of_two_types_are_wrong(tmp_path):
+def test_values_of_two_types_are_wrong_and_empty_masks_doubted(tmp_path):
     paint(tmp_path, 'masks by annotator', 4)
     paint(tmp_path / 'other', 'masks by annotator', 1, deep=True)
-    (tmp_path / 'other/images/case00.png').rename(
-        tmp_path / 'images/case00.png'
-    )
+    deep = tmp_path / 'images/case00.png'
+    (tmp_path / 'other/images/case00.png').rename(deep)
+    shutil.rmtree(tmp_path / 'other')
     for name in 'ab':
-        (tmp_path / f'other/masks_{name}/case00.png').unlink()
+        Image.new('L', (33, 50)).save(tmp_path / f'masks_{name}/case01.png')
     found = look_at_folder(tmp_path)
-    assert [p for p, _ in found.problems] == [
-        str(tmp_path / 'images/case00.png')
-    ]
-
-
-def test_images_that_show_little_are_doubts(tmp_path):
-    paint(tmp_path, 'masks by annotator', 4)
-    for name in 'ab':
-        Image.new('L', (45, 37)).save(tmp_path / f'masks_{name}/case00.png')
-    found = look_at_folder(tmp_path)
-    assert not found.problems
-    assert [p for p, _ in found.doubts] == [
-        str(tmp_path / 'images/case00.png')
+    assert [path for path, _ in found.problems] == [str(deep)]
+    assert [path for path, _ in found.doubts] == [
+        str(tmp_path / 'images/case01.png')
     ]
 
 
 def test_nothing_to_learn_is_a_problem(tmp_path):
     write_masks(tmp_path, [(0,)], [(0,)])
     assert str(tmp_path) in {p for p, _ in look_at_folder(tmp_path).problems}
-
-
-def test_a_folder_that_is_not_there(tmp_path):
     with pytest.raises(UserError, match='nowhere'):
         look_at_folder(tmp_path / 'nowhere')

@@ -87,28 +87,28 @@ def build_cities(root, **options):
     )
 
 
-def test_cities_can_be_held_out(tmp_path):
-    root = make_cityscapes(tmp_path)
-    held_out = CITIES[1:]
-    train = build_cities(root, filter_cfg={'without_cities': held_out})
-    val = build_cities(root, filter_cfg={'cities': held_out})
-    assert len(train) == 1 and len(val) == 3 and len(build_cities(root)) == 4
-    with pytest.raises(ValueError, match=r"no images of \['Ulm'\]"):
-        build_cities(root, filter_cfg={'cities': ['Ulm']})
-    with pytest.raises(ValueError, match='expected'):
-        build_cities(root, filter_cfg={'city': ['ulm']})
-
-
-def test_keys_and_indices_of_cities(tmp_path):
+def test_keys_indices_and_held_out_cities(tmp_path):
     with pytest.raises(FileNotFoundError, match='leftImg8bit/train'):
         build_cities(tmp_path)
-    data = build_cities(make_cityscapes(tmp_path), indices=[0, 3])
+    make_cityscapes(tmp_path)
+    first, *others = CITIES
+    for filter_cfg, number in (
+        (dict(without_cities=others), 1),
+        (dict(cities=others), 3),
+        (None, 4),
+    ):
+        assert len(build_cities(tmp_path, filter_cfg=filter_cfg)) == number
+    data = build_cities(tmp_path, indices=[0, 3])
     keys = [data.get_data_info(i)['sample_key'] for i in range(2)]
     stem = 'train/{0}/{0}_000000_000019_leftImg8bit.png'
-    assert keys == [stem.format(CITIES[0]), stem.format(CITIES[3])]
-    cities = {'cities': [CITIES[0]]}
-    for options in (dict(indices=[4]), dict(indices=2, filter_cfg=cities)):
-        with pytest.raises(UserError, match=r'train: \d images'):
+    assert keys == [stem.format(first), stem.format(CITIES[3])]
+    for options, message in (
+        (dict(indices=[4]), r'train: \d images'),
+        (dict(indices=2, filter_cfg=dict(cities=[first])), r'\d images'),
+        (dict(filter_cfg=dict(cities=['Ulm'])), r"no images of \['Ulm'\]"),
+        (dict(filter_cfg=dict(city=['ulm'])), 'expected'),
+    ):
+        with pytest.raises(UserError, match=message):
             build_cities(tmp_path, **options)
 
 

@@ -39,6 +39,7 @@ def test_a_killed_process_ends_the_run(tmp_path, monkeypatch):
         settings=dict(form='probs', scale=[4, 4], config='b.py'),
         metainfo=dict(classes=('a', 'b')),
         folder=tmp_path,
+        imports=(),
     )
     todo = {tmp_path / f'{i}.npz': f'{i}.png' for i in range(4)}
     with pytest.raises(UserError, match='--jobs'):

@@ -112,7 +112,7 @@ def test_filled_pixels_become_uniform_predictions(classes, fill):
     assert (probs[1, ~filled] == 1).all() and (probs[0, ~filled] == 0).all()
 
 
-@pytest.mark.parametrize('size', [(60, 60), (59, 61), (40, 40)])
+@pytest.mark.parametrize('size', [(59, 61), (40, 40)])
 def test_centre_crop_does_not_look_at_labels(size):
     results = coded_results(*size, annotators=2)
     top, left = (size[0] - 40) // 2, (size[1] - 40) // 2
@@ -125,6 +125,8 @@ def test_centre_crop_does_not_look_at_labels(size):
     for key, value in wanted.items():
         np.testing.assert_array_equal(cropped[key], value)
     assert cropped['img_shape'] == cropped['ori_shape'] == (40, 40)
+    with pytest.raises(ValueError, match='smaller than the crop'):
+        crop({'img': np.zeros((30, 50, 3), np.uint8)})
 
 
 def test_lesion_crop_is_centred_on_all_annotators():
@@ -152,12 +154,6 @@ def test_lesion_crop_is_centred_on_all_annotators():
     assert cropped['ori_shape'] == (128, 128)
 
 
-def test_crop_needs_a_large_enough_image():
-    crop = TRANSFORMS.build({'type': 'LesionCenteredCrop', 'crop_size': 40})
-    with pytest.raises(ValueError, match='smaller than the crop'):
-        crop({'img': np.zeros((30, 50, 3), np.uint8)})
-
-
 def test_resize_original_is_evaluated_at_the_new_size():
     results = coded_results(20, 30, 1)
     resize = {'type': 'ResizeOriginal', 'scale': (15, 10)}
@@ -166,7 +162,7 @@ def test_resize_original_is_evaluated_at_the_new_size():
     assert results['gt_seg_map_0'].shape == (10, 15)
 
 
-@pytest.mark.parametrize('channels', [4, 5, 9])
+@pytest.mark.parametrize('channels', [4, 9])
 def test_padding_takes_any_number_of_channels(channels):
     image = np.random.default_rng(0).integers(0, 999, (3, 5, channels))
     image = image.astype(np.uint16)

@@ -17,7 +17,7 @@ from mmcar.datasets.transforms.loading import majority
 from mmcar.utils.errors import UserError
 from tests.test_datasets.samples import write
 
-from ..encoding import by_pillow, png16, tiff
+from ..encoding import png16, tiff
 from .test_geometry import coded_results
 
 RAMP = np.linspace(500, 60000, 120).astype(np.uint16).reshape(10, 12, 1)
@@ -127,14 +127,6 @@ def test_values_that_were_clipped_before_are_noticed(tmp_path):
         load(tmp_path, png16(RAMP), distort, PACK)
     packed = load(tmp_path, png16(RAMP), window, distort, PACK)
     assert packed['inputs'].max() <= 255
-
-
-def test_8_bit_images_stay_as_they_are(tmp_path):
-    image = np.random.default_rng(0).integers(0, 256, (5, 6, 3), np.uint8)
-    packed = load(tmp_path, by_pillow(image, 'PNG'), PACK)
-    assert packed['inputs'].dtype == torch.uint8
-    expected = image[..., ::-1].transpose(2, 0, 1)
-    np.testing.assert_array_equal(packed['inputs'].numpy(), expected)
 
 
 def test_majority_by_brute_force():
