@@ -142,9 +142,7 @@ def _refuse_inexact(page: tifffile.TiffPage, size: int) -> None:
             'expected grey values (black is zero), channels or RGB'
         )
     if page.nbytes > MOST_BYTES:
-        raise UserError(
-            f'{page.nbytes:.1e} bytes; expected at most {MOST_BYTES:.1e}'
-        )
+        raise UserError(f'{page.nbytes:.1e} bytes; {MOST_BYTES:.1e} at most')
     ends = zip(page.dataoffsets, page.databytecounts, strict=True)
     if any(not count or start + count > size for start, count in ends):
         raise OSError('image file is truncated')

@@ -97,16 +97,13 @@ class MultiAnnotatorDataset(BaseSegDataset):
             re.compile(self.patient_pattern or '')
         except re.error as error:
             raise UserError(
-                f'patient_pattern={patient_pattern!r} is no regular '
-                f'expression: {error}'
+                f'patient_pattern={self.patient_pattern!r}: {error}'
             ) from error
         self.key_prefix = key_prefix
         self.patients: dict[str, str] = {}
         self.new_ids = dict(label_map or {})
         if not {*self.new_ids, *self.new_ids.values()} <= {*range(256)}:
-            raise UserError(
-                f'label_map={self.new_ids}: expected ids from 0 to 255'
-            )
+            raise UserError(f'label_map={self.new_ids}: expected 0 to 255')
         if not ((metainfo or {}).get('classes') or self.METAINFO):
             raise UserError('expected metainfo=dict(classes=(...))')
         for key in data_prefix or ():

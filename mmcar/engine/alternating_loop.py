@@ -73,9 +73,7 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         at_least(1, val_interval=val_interval)
         cap = max_discriminator_accuracy
         if cap is not None and not 0 <= cap <= 1:
-            raise UserError(
-                f'max_discriminator_accuracy={cap}: expected 0 to 1.'
-            )
+            raise UserError(f'max_discriminator_accuracy={cap}: not 0 to 1.')
         if isinstance(runner.model, (DistributedDataParallel, DataParallel)):
             raise UserError(
                 f'{type(runner.model).__name__} fails when a network sits an '

@@ -105,9 +105,7 @@ def check_optimizers(
                     f'iterations, {on} in a row: expected multiples of it.'
                 )
         if counts > 1 and cap is not None and name == 'discriminator':
-            raise UserError(
-                f'{key} does not go with max_discriminator_accuracy={cap}.'
-            )
+            raise UserError(f'{key}, but max_discriminator_accuracy={cap}.')
 
 
 class NoUpdate:
@@ -152,8 +150,7 @@ def place_schedulers(
     for name, given in configs.items():
         if name not in schedule.networks:
             raise UserError(
-                f'param_scheduler.{name}: the phases train '
-                f'{list(schedule.networks)} only.'
+                f'param_scheduler.{name}: not in {list(schedule.networks)}.'
             )
         if schedule.num_updates(name, schedule.max_iters):
             given = given if isinstance(given, Sequence) else [given]

@@ -136,9 +136,7 @@ class Schedule:
 def _parse(index: int, cfg: Mapping, start: int) -> Phase:
     where = f'phases[{index}]'
     if unknown := sorted(set(cfg) - set(HINTS)):
-        raise UserError(
-            f'{where} has unknown keys {unknown}; it takes {list(HINTS)}.'
-        )
+        raise UserError(f'{where}: unknown {unknown}; it takes {list(HINTS)}.')
     for key, hint in HINTS.items():
         if key in cfg and not fits(cfg[key], hint):
             raise UserError(misfit(f'{where}.{key}', cfg[key], hint))
@@ -146,9 +144,7 @@ def _parse(index: int, cfg: Mapping, start: int) -> Phase:
     train = cfg.get('train', ())
     at_least(0, **{f'{where}.iters': iters})
     if not train or len(set(train)) < len(train):
-        raise UserError(
-            f'{where}.train={train!r}: expected networks, each once.'
-        )
+        raise UserError(f'{where}.train={train!r}: name networks, each once.')
     cycles = cfg.get('cycles') or {}
     for name, cycle in cycles.items():
         known = name in train and fits(cycle, Sequence[int])

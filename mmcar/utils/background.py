@@ -62,6 +62,5 @@ class BackgroundWriter:
                 raise
             raise UserError(
                 f'{error.filename} cannot be written: {error.strerror}. '
-                'Files written before are whole; make room or choose '
-                'another folder.'
+                'Files written before are whole: choose another folder.'
             ) from error

@@ -84,8 +84,7 @@ def read_json(path: str | Path) -> dict:
         content = json.loads(Path(path).read_bytes())
     except (ValueError, RecursionError) as error:
         raise UserError(
-            f'{path}: no JSON that can be read ({error}); delete the file, '
-            'or make it again'
+            f'{path}: no JSON that can be read ({error}): make it again'
         ) from error
     if not isinstance(content, dict):
         raise UserError(f'{path}: expected a JSON object of names and values')

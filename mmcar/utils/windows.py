@@ -76,9 +76,7 @@ def sides(name: str, value: Any) -> tuple[int, int]:
     except (TypeError, ValueError):
         height = width = 0
     if min(height, width) < 1:
-        raise UserError(
-            f'{name}={value!r}: expected a height and width in pixels.'
-        )
+        raise UserError(f'{name}={value!r}: expected (height, width).')
     return height, width
 
 

@@ -143,7 +143,7 @@ def test_masks_of_0_and_255(tmp_path):
     data = build(tmp_path, label_map={255: 1}, pipeline=ALL)
     labels = data[0]['data_samples'].gt_sem_segs.data
     np.testing.assert_array_equal(labels[0], mask // 255)
-    with pytest.raises(UserError, match=r'label_map=.*ids from 0 to 255'):
+    with pytest.raises(UserError, match=r'label_map=.*0 to 255'):
         build(tmp_path, label_map={256: 1})
 
 

@@ -82,7 +82,7 @@ def read_settings(folder: str | Path) -> dict:
     path = Path(folder) / SETTINGS
     if not path.is_file():
         raise MissingFileError(
-            f'{folder} holds no cache of a black box: {COMMAND}.'
+            f'{folder} is no cache of a black box: {COMMAND}'
         )
     settings = read_json(path)
     if not isinstance(settings.get('num_classes'), int):
@@ -145,16 +145,12 @@ def decode(data: bytes, form: str, num_classes: int) -> np.ndarray:
 def _check_steps(steps: np.ndarray) -> None:
     """Refuse what `encode` does not write: other numbers than its steps."""
     if steps.dtype != np.uint8 or steps.ndim != 3 or not steps.size:
-        raise ValueError(
-            f'array {steps.shape} of {steps.dtype}, not of steps of 1/255'
-        )
+        raise ValueError(f'array {steps.shape} of {steps.dtype}, not of steps')
     total = steps.sum(0, dtype=np.int64)
     # Rounding adds half a step to each class at most.
     if not steps.any(0).all() or 2 * (total.max() - 255) > len(steps):
-        raise ValueError(
-            f'probabilities that add up to {total.min() / 255:.3g} to '
-            f'{total.max() / 255:.3g}'
-        )
+        low, high = total.min() / 255, total.max() / 255
+        raise ValueError(f'probabilities of sums {low:.3g} to {high:.3g}')
 
 
 def _spread(ids: np.ndarray, top: np.ndarray, num_classes: int) -> np.ndarray:

@@ -228,7 +228,7 @@ def test_caches_follow_the_size_of_the_image(tmp_path, form):
 
 def test_wrong_cache_folders_are_named(tmp_path):
     load = LoadBlackBoxProbs(str(tmp_path), form='probs', scale=(6, 4))
-    with pytest.raises(FileNotFoundError, match='holds no cache'):
+    with pytest.raises(FileNotFoundError, match='is no cache'):
         load(results_for(tmp_path))
     probs = np.full((5, 4, 6), 0.2, np.float32)
     make_cache(tmp_path, probs, 'probs', scale=[3, 2])
