@@ -60,21 +60,15 @@ class TestPlainConfig:
     @pytest.mark.parametrize(
         'text',
         [
-            'import os',
-            'a = 1/0',
             "a = __import__('os')",
             'dict = print\na = dict(1)',
             "a = dict.fromkeys('ab')",
-            'a = [i for i in range(3)]',
             "a = f'{print(1)}'",
-            'a = lambda: 1',
             'a = dict(*b)',
             "_base_ = '/tmp/evil.py'",
             "a = '{{ $HOME:x }}'",
             'a = (',
-            'while True: pass',
             None,
-            b'a = 1',
         ],
     )
     def test_more_than_data(self, text):

@@ -14,18 +14,7 @@ from mmseg.registry import MODELS
 
 from mmcar.apis.training import dry_run
 from mmcar.config_check import Trace, check_config
-from tests.test_config_check import bases, own_parts
-from tests.test_config_check.corpus import (
-    HERE,
-    changed,
-    found_by_trying,
-    found_by_walk,
-    inherited,
-    named,
-    outcome,
-    read_corpus,
-    try_all,
-)
+from tests.test_config_check import bases, corpus, own_parts
 
 FOLDER = Path(mmseg.__file__).parent / '.mim' / 'configs'
 STOCK, OURS = (
@@ -48,7 +37,7 @@ BROKEN = {
 #: Packages and downloads that a stock model may need to be built.
 NEEDED = ('mmdet', 'mmpretrain', 'mmcv', 'download', 'network', 'install')
 NEEDED += ('BaseModule.__init__()',)  # in the place of a class of mmdet
-RIGHT = read_corpus(HERE / 'legitimate.jsonl')
+RIGHT = corpus.read_corpus(corpus.HERE / 'legitimate.jsonl')
 TRIED = [case for case in RIGHT if case.get('tried', True)]
 #: What JSON cannot say: classes, tuples, numbers as keys.
 IN_PYTHON = [
@@ -90,8 +79,8 @@ def errors(findings) -> list[str]:
 def test_right_ones(right, tmp_path):
     refused = []
     for case in RIGHT:
-        cfg = changed(right[case['base']], case, tmp_path)
-        refused += errors(found_by_walk(cfg))
+        cfg = corpus.changed(right[case['base']], case, tmp_path)
+        refused += errors(corpus.found_by_walk(cfg))
     assert not refused
 
 
@@ -103,8 +92,8 @@ def test_right_ones(right, tmp_path):
     ],
 )
 def test_right_ones_can_be_run(case, right, tmp_path):
-    cfg = changed(right[case['base']], case, tmp_path)
-    assert not errors(found_by_trying(cfg, tmp_path))
+    cfg = corpus.changed(right[case['base']], case, tmp_path)
+    assert not errors(corpus.found_by_trying(cfg, tmp_path))
 
 
 @pytest.mark.parametrize('step', IN_PYTHON)
@@ -112,13 +101,13 @@ def test_classes_in_place_of_names(step, right):
     data = dict(right['stock']['train_dataloader']['dataset'])
     data['pipeline'] = [*data['pipeline'][:2], step, data['pipeline'][-1]]
     cfg = dict(right['stock'], train_dataloader=dict(dataset=data))
-    assert not errors(found_by_walk(cfg))
+    assert not errors(corpus.found_by_walk(cfg))
 
 
 def test_ids_of_one_split_only(right, tmp_path):
     case = dict(change={'train_dataloader.dataset.label_map': {7: 1}})
-    cfg = changed(right['small'], case, tmp_path)
-    assert not errors(found_by_trying(cfg, tmp_path))
+    cfg = corpus.changed(right['small'], case, tmp_path)
+    assert not errors(corpus.found_by_trying(cfg, tmp_path))
 
 
 def test_classes_that_are_imported(right, tmp_path):
@@ -175,14 +164,14 @@ def test_all_can_be_built():
     assert not failed
 
 
-WRONG = read_corpus(HERE / 'wrong.jsonl')
+WRONG = corpus.read_corpus(corpus.HERE / 'wrong.jsonl')
 #: Rules that need more than a walk.
 BY_TRIAL = ('read', 'build', 'preflight', 'wrong-step', 'best-score', '-')
 BY_TRIAL += ('other-units', 'random-weights')
 NAMED, TOLD = 0.85, 0.95  # shares that are refused, and at least warned of
 
 
-@pytest.mark.parametrize('base', [copy.deepcopy, inherited])
+@pytest.mark.parametrize('base', [copy.deepcopy, corpus.inherited])
 def test_what_a_walk_finds(base, tmp_path):
     """The same on top of a stock config, whose dicts have a scope."""
     small = base(bases.small(tmp_path))
@@ -191,8 +180,8 @@ def test_what_a_walk_finds(base, tmp_path):
     assert len(cases) > 300
     missed = []
     for case in cases:
-        found = found_by_walk(changed(small, case, tmp_path))
-        if case['rule'] not in {f.rule for f in named(case, found)}:
+        found = corpus.found_by_walk(corpus.changed(small, case, tmp_path))
+        if case['rule'] not in {f.rule for f in corpus.named(case, found)}:
             missed.append(case)
     assert not missed, missed
 
@@ -203,7 +192,7 @@ SOME = [c for c in WRONG if c['rule'] in ('build', 'preflight')][::32]
 @pytest.mark.parametrize(('number', 'case'), enumerate(SOME))
 def test_some_that_are_tried(number, case, tmp_path):
     on_mmseg = bool(number % 2)
-    assert outcome(case, tmp_path, on_mmseg) == 'refused'
+    assert corpus.outcome(case, tmp_path, on_mmseg) == 'refused'
 
 
 @pytest.mark.slow
@@ -211,7 +200,7 @@ def test_all():
     """On top of a stock config as many are found as else."""
     refused = []
     for on_mmseg in (False, True):
-        found = try_all(HERE / 'wrong.jsonl', on_mmseg)
+        found = corpus.try_all(corpus.HERE / 'wrong.jsonl', on_mmseg)
         assert {*found} <= {'refused', 'told', 'missed'}
         refused.append(found['refused'] / found.total())
         assert refused[-1] >= NAMED

@@ -99,9 +99,6 @@ def test_two_ranks_equal_one_process_on_the_joint_batch(folders):
     one, two = (weights(folder) for folder in folders)
     assert {w.dtype for w in one.values()} <= {torch.float64, torch.int64}
     assert_same(one, two, atol=1e-10)
-
-
-def test_checkpoints_do_not_depend_on_the_number_of_processes(folders):
     one, two = (torch.load(f / 'iter_40.pth')['state_dict'] for f in folders)
     assert list(one) == list(two)
     assert_same(one, two, atol=1e-10)

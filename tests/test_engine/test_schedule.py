@@ -60,35 +60,22 @@ def test_equals_a_walk_through_the_phases(phases):
 GOOD = dict(iters=3, train=['generator'])
 
 
-@pytest.mark.parametrize(
-    ('bad', 'parts'),
-    [
-        (dict(iters=-1, train=['a']), ['phases[1].iters', '-1']),
-        (dict(train=['a']), ['phases[1].iters', 'None']),
-        (dict(iters=1), ['phases[1].train']),
-        (dict(iters=1, train=['a', 'a']), ['phases[1].train', "'a'"]),
-        (dict(iters=1, train=['a'], lr=3), ['phases[1]', "'lr'"]),
-        (
-            dict(iters=1, train=['a'], cycles=dict(b=(1, 1))),
-            ["phases[1].cycles['b']", "['a']"],
-        ),
-        (
-            dict(iters=1, train=['a'], cycles=dict(a=(0, 1))),
-            ["phases[1].cycles['a']", '(0, 1)'],
-        ),
-        (
-            dict(iters=1, train=['a'], cycles=dict(a=5)),
-            ["phases[1].cycles['a']", '5'],
-        ),
-    ],
-)
-def test_refuses_bad_phases(bad, parts):
-    with pytest.raises(ValueError) as error:
-        Schedule([GOOD, bad])
-    assert all(part in str(error.value) for part in parts), error.value
+BAD = [
+    (dict(iters=-1, train=['a']), r'\.iters=-1'),
+    (dict(train=['a']), r'\.iters=None'),
+    (dict(iters=1), r'\.train'),
+    (dict(iters=1, train=['a', 'a']), r"\.train.*'a'"),
+    (dict(iters=1, train=['a'], lr=3), "'lr'"),
+    (dict(iters=1, train=['a'], cycles=dict(b=(1, 1))), r"\.cycles\['b'\]"),
+    (dict(iters=1, train=['a'], cycles=dict(a=(0, 1))), r"'a'\]=\(0, 1\)"),
+    (dict(iters=1, train=['a'], cycles=dict(a=5)), r"\.cycles\['a'\]=5"),
+]
 
 
-def test_refuses_unknown_networks():
+def test_refuses_bad_phases():
+    for bad, message in BAD:
+        with pytest.raises(ValueError, match=rf'phases\[1\].*{message}'):
+            Schedule([GOOD, bad])
     with pytest.raises(ValueError, match=r"phases\[0\].train.*'generator'"):
         Schedule([GOOD]).validate(['calibration'])
     with pytest.raises(ValueError, match='phases is empty'):
