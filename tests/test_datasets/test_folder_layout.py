@@ -113,11 +113,11 @@ def test_values_of_two_types_are_wrong_and_empty_masks_doubted(tmp_path):
     (tmp_path / 'other/images/case00.png').rename(deep)
     shutil.rmtree(tmp_path / 'other')
     for name in 'ab':
-        Image.new('L', (33, 50)).save(tmp_path / f'masks_{name}/case01.png')
+        Image.new('L', (45, 37)).save(tmp_path / f'masks_{name}/case02.png')
     found = look_at_folder(tmp_path)
     assert [path for path, _ in found.problems] == [str(deep)]
     assert [path for path, _ in found.doubts] == [
-        str(tmp_path / 'images/case01.png')
+        str(tmp_path / 'images/case02.png')
     ]
 
 
