@@ -207,27 +207,19 @@ class TestEveryWay:
         assert 'TORCH_FORCE_WEIGHTS_ONLY_LOAD' not in os.environ
 
 
-class TestConfigTexts:
+def test_the_text_of_a_config_stays_if_it_is_data(tmp_path):
     """An inferencer without a config runs the one of the checkpoint."""
-
-    def load(self, folder: Path, text: str) -> dict:
-        path = save(
-            folder / 'a.pth',
-            meta=dict(cfg=text),
-            message_hub=dict(runtime_info=dict(cfg=text, iter=3)),
-        )
-        return CheckpointLoader.load_checkpoint(path)
-
-    def test_data_stays(self, tmp_path):
-        loaded = self.load(tmp_path, "a = dict(b=[-1, 'c'])\n")
-        assert loaded['meta']['cfg'] == "a = dict(b=[-1, 'c'])\n"
-        assert 'cfg' in loaded['message_hub']['runtime_info']
-
-    def test_code_goes(self, tmp_path):
-        with pytest.warns(UserWarning, match=r'a\.pth: its config'):
-            loaded = self.load(tmp_path, "__import__('os').getcwd()")
-        assert loaded['meta'] == {}
-        assert loaded['message_hub']['runtime_info'] == dict(iter=3)
+    for text in ("a = dict(b=[-1, 'c'])\n", "__import__('os').getcwd()"):
+        hub = dict(runtime_info=dict(cfg=text, iter=3))
+        path = save(tmp_path / 'a.pth', meta=dict(cfg=text), message_hub=hub)
+        if text.startswith('a'):
+            loaded = CheckpointLoader.load_checkpoint(path)
+            assert loaded['meta']['cfg'] == text
+            assert loaded['message_hub'] == hub
+    with pytest.warns(UserWarning, match=r'a\.pth: its config'):
+        loaded = CheckpointLoader.load_checkpoint(path)
+    assert loaded['meta'] == {}
+    assert loaded['message_hub']['runtime_info'] == dict(iter=3)
 
 
 class TestHash:

@@ -5,7 +5,7 @@ import pytest
 from mmengine.config import Config
 from mmseg.registry import DATASETS
 
-from mmcar.datasets import CamVidFlipsDataset, Cityscapes24Dataset, LIDCDataset
+from mmcar.datasets import CamVidFlipsDataset, Cityscapes24Dataset
 from mmcar.utils.errors import UserError
 
 from .samples import write
@@ -152,12 +152,5 @@ def test_crops_as_published(tmp_path, value):
         assert labels.shape == (4, 128, 128)
         assert labels.sum((1, 2)).tolist() == [150, 165, 180, 195]
         assert packed['data_samples'].ori_shape == (128, 128)
-
-
-def test_patient_by_scan_uid():
-    data = LIDCDataset(
-        data_prefix={'img_path': 'images', 'seg_map_path': 'gt'},
-        lazy_init=True,
-    )
     uid = '1.3.6.1.4.1.14519.5.2.1.6279'
     assert data._record(f'{uid}_00012.png', [])['patient'] == uid
