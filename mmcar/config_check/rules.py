@@ -303,11 +303,11 @@ def different_meaning(cfg: Config, parts: list[Part]) -> Found:
     for part in _in(parts, *LOADERS):
         info = part.cfg.get('metainfo') or {}
         steps = [step for step in parts if step.parent is part]
-        said = {'label_map': part.cfg.get('label_map')}
-        names = info.get('classes')
-        names = [*names] if isinstance(names, tuple) else names
-        said['metainfo.classes'] = names
-        said['pipeline'] = [step.cfg for step in steps if step.is_a(*UNITS)]
+        said = {
+            'label_map': part.cfg.get('label_map'),
+            'metainfo.classes': [*(info.get('classes') or ())],
+            'pipeline': [step.cfg for step in steps if step.is_a(*UNITS)],
+        }
         for key, value in said.items() if part.is_a(BaseDataset) else ():
             same = first.setdefault((part.kind, key), (part, value))
             if value != same[1] and part.section != same[0].section:

@@ -10,7 +10,7 @@ import numpy as np
 from mmengine.dataset import BaseDataset
 
 from .image_files import DEEP_STEPS, read_image
-from .label_files import read_label
+from .label_files import reader_of
 from .listing import Problem
 
 # Share of values at an image's maximum from which it counts as clipped.
@@ -41,15 +41,10 @@ class ImageValues(NamedTuple):
 
 def measure(path: str, image: np.ndarray) -> ImageValues:
     """Take the measures of an image (H, W) or (H, W, C)."""
-    high = image.max()
-    return ImageValues(
-        path=path,
-        dtype=image.dtype.name,
-        channels=1 if image.ndim == 2 else image.shape[2],
-        low=float(image.min()),
-        high=float(high),
-        at_high=float((image == high).mean()),
-    )
+    low, high = float(image.min()), float(image.max())
+    channels = 1 if image.ndim == 2 else image.shape[2]
+    at_high = float((image == image.max()).mean())
+    return ImageValues(path, image.dtype.name, channels, low, high, at_high)
 
 
 def find_bad_values(values: ImageValues) -> list[Problem]:
@@ -157,14 +152,8 @@ def check_sample(record: Mapping, ignore_index: int = 255) -> SampleReport:
     if image is not None:
         values = measure(image_path, image)
         problems += find_bad_values(values)
-    read = partial(
-        read_label,
-        label_map=record.get('label_map'),
-        num_classes=record.get('num_classes'),
-        class_flips=record.get('class_flips', ()),
-        ignore_index=ignore_index,
-        shape=None if image is None else image.shape[:2],
-    )
+    shape = None if image is None else image.shape[:2]
+    read = reader_of(record, ignore_index=ignore_index, shape=shape)
     paths = record.get('seg_map_paths') or [record.get('seg_map_path')]
     paths = [path for path in paths if path]
     labels = [read_or_tell(read, path, problems) for path in paths]
@@ -242,11 +231,8 @@ def check_splits(splits: Mapping[str, Sequence[Mapping]]) -> list[Problem]:
             places[path][name] = path
             if patient:
                 places[f'patient {patient}'].setdefault(name, path)
-    return problems + [
-        (
-            next(iter(files.values())),
-            f'{key} is in splits {sorted(files)}; expected one',
-        )
-        for key, files in places.items()
-        if len(files) > 1
-    ]
+    for key, files in places.items():
+        if len(files) > 1:
+            what = f'{key} is in splits {sorted(files)}; expected one'
+            problems.append((next(iter(files.values())), what))
+    return problems

@@ -114,11 +114,8 @@ def _decode_tiff(data: bytes) -> tuple[np.ndarray, bool] | None:
             raise UserError(f'{same} pages; expected one image per file')
         kind = None if page.dtype is None else page.dtype.name
         alphas = [extra in ALPHAS for extra in page.extrasamples]
-        if (
-            page.axes in FLAT
-            and kind in ('uint8', 'bool')
-            and alphas in ([], [True])
-        ):
+        shallow = kind in ('uint8', 'bool') and alphas in ([], [True])
+        if shallow and page.axes in FLAT:
             return None  # Pillow reads it, as it always did
         _refuse_inexact(page, len(data))
         pixels = page.asarray()

@@ -1,6 +1,8 @@
 """Reading label maps: class ids, exactly as they were stored."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import cv2
 import numpy as np
@@ -116,3 +118,14 @@ def ids_in(labels: np.ndarray) -> set[int]:
     rows = labels.reshape(-1, labels.shape[-1])  # bincount would take 8 bytes
     counts = cv2.calcHist([rows], [0], None, [256], [0, 256])
     return {*np.flatnonzero(counts).tolist()}
+
+
+def reader_of(record: Mapping, **options: Any) -> Callable[[str], np.ndarray]:
+    """How the label maps of an image are read.
+
+    Args:
+        record: The image, in a data set's list or in its pipeline.
+        options: Of `read_label`, beside what the record says.
+    """
+    keys = {'label_map', 'num_classes', 'class_flips'} & record.keys()
+    return partial(read_label, **{k: record[k] for k in keys}, **options)

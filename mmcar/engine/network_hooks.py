@@ -1,6 +1,7 @@
 """Hooks of single networks: averaged weights, and R1 for D."""
 
 import functools
+from typing import Any
 
 import torch
 from mmengine.hooks import Hook
@@ -80,11 +81,7 @@ class NetworkEMAHook(Hook):
 
     @torch.no_grad()
     def after_train_iter(
-        self,
-        runner: Runner,
-        batch_idx: int,
-        data_batch: dict | None = None,
-        outputs: dict | None = None,
+        self, runner: Runner, batch_idx: int, **kwargs: Any
     ) -> None:
         """Move the average if the network was updated."""
         if not self.stepped:
@@ -214,17 +211,12 @@ class R1Hook(Hook):
         model.discriminator_regularizers.remove(self._regularizer)
 
     def _regularize(
-        self,
-        runner: Runner,
-        discriminator: nn.Module,
-        image: Tensor,
-        real: Tensor,
-        mask: Tensor,
+        self, runner: Runner, discriminator: nn.Module, *inputs: Tensor
     ) -> dict[str, Tensor]:
         # Counted by the schedule, not by a counter, so that a resumed run
         # regularises the same updates.
         schedule = runner.train_loop.schedule
         if schedule.num_updates('discriminator', runner.iter) % self.interval:
             return {}
-        penalty = r1_penalty(discriminator, image, real, mask, self.output)
+        penalty = r1_penalty(discriminator, *inputs, output=self.output)
         return dict(loss_r1=self.weight * self.interval * penalty)

@@ -146,11 +146,8 @@ def archive_damage(path: str | Path) -> str | None:
     """
     with zipfile.ZipFile(path) as archive:
         broken = archive.testzip()
-        folders = [
-            info.filename
-            for info in archive.infolist()
-            if info.external_attr & FOLDER
-        ]
+        entries = archive.infolist()
+    folders = [e.filename for e in entries if e.external_attr & FOLDER]
     if broken is not None:
         return f'{broken} inside it is damaged'
     if folders:  # torch would read nothing and give what memory holds

@@ -196,13 +196,13 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     model, number = toy_config(), 999999
     model['decode_head']['generator'].update(depth=3)
     ema = [dict(type='NetworkEMAHook')]
-    train(tmp_path / 'other', model=model, custom_hooks=ema)
-    train(tmp_path / 'own')
+    short = dict(train_cfg=SHORT, custom_hooks=ema)
+    train(tmp_path / 'other', model=model, **short)
+    train(tmp_path / 'own', **short)
     stray = tmp_path / 'own' / f'iter_{number}.pth'
-    (tmp_path / 'own' / 'iter_40.pth').unlink()
-    stray.write_bytes((tmp_path / 'other' / 'iter_30.pth').read_bytes())
+    stray.write_bytes((tmp_path / 'other' / 'iter_2.pth').read_bytes())
     with pytest.raises(UserError, match=f'{stray.name} does not fit'):
-        train(tmp_path / 'own', resume=True, custom_hooks=ema)
+        train(tmp_path / 'own', resume=True, **short)
     with pytest.raises(UserError, match=f'{stray.name} does not fit'):
         train(tmp_path / 'new', resume=True, load_from=str(stray))
 

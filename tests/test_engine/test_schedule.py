@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmcar.engine import Schedule
@@ -39,6 +39,7 @@ def simulate(phases):
     return steps
 
 
+@settings(max_examples=40)
 @given(phase_lists())
 def test_equals_a_walk_through_the_phases(phases):
     schedule = Schedule(phases)

@@ -13,7 +13,7 @@ from ...utils.checks import one_of
 from ...utils.errors import MissingFileError, UserError
 from ...utils.files import inside
 from ..image_files import COLOR_TYPES, read_image
-from ..label_files import ids_in, read_label
+from ..label_files import ids_in, reader_of
 
 # Key of the type that a file has, until its values are mapped to 0..255.
 RAW_DTYPE = 'raw_dtype'
@@ -228,18 +228,13 @@ class LoadMultiAnnotations(BaseTransform):
         paths = results.get('seg_map_paths') or [results['seg_map_path']]
         drawn = np.random.randint(len(paths)) if self.draw else None
         needed = paths if drawn is None or self.keep_all else [paths[drawn]]
-        labels = [
-            read_label(
-                path,
-                label_map=results.get('label_map'),
-                num_classes=results.get('num_classes'),
-                class_flips=results.get('class_flips', ()),
-                ignore_index=self.ignore_index,
-                shape=results.get('ori_shape'),
-                backend_args=self.backend_args,
-            )
-            for path in needed
-        ]
+        read = reader_of(
+            results,
+            ignore_index=self.ignore_index,
+            shape=results.get('ori_shape'),
+            backend_args=self.backend_args,
+        )
+        labels = [read(path) for path in needed]
         if drawn is None:
             label = majority(np.stack(labels), self.ignore_index)
         else:
