@@ -121,7 +121,7 @@ _worker: Worker | None = None  # one per process of the pool
 
 
 def _start(
-    arguments: tuple, gpus: int, jobs: int, numbers: Any, imports: Sequence
+    arguments: Any, gpus: int, jobs: int, numbers: Any, imports: Sequence
 ) -> None:
     global _worker
     for name in imports:

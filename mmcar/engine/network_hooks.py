@@ -211,12 +211,17 @@ class R1Hook(Hook):
         model.discriminator_regularizers.remove(self._regularizer)
 
     def _regularize(
-        self, runner: Runner, discriminator: nn.Module, *inputs: Tensor
+        self,
+        runner: Runner,
+        discriminator: nn.Module,
+        image: Tensor,
+        real: Tensor,
+        mask: Tensor,
     ) -> dict[str, Tensor]:
         # Counted by the schedule, not by a counter, so that a resumed run
         # regularises the same updates.
         schedule = runner.train_loop.schedule
         if schedule.num_updates('discriminator', runner.iter) % self.interval:
             return {}
-        penalty = r1_penalty(discriminator, *inputs, output=self.output)
+        penalty = r1_penalty(discriminator, image, real, mask, self.output)
         return dict(loss_r1=self.weight * self.interval * penalty)
