@@ -121,7 +121,11 @@ _worker: Worker | None = None  # one per process of the pool
 
 
 def _start(
-    arguments: Any, gpus: int, jobs: int, numbers: Any, imports: Sequence
+    arguments: tuple[dict, str, list[int]],
+    gpus: int,
+    jobs: int,
+    numbers: Any,
+    imports: Sequence[str],
 ) -> None:
     global _worker
     for name in imports:
