@@ -37,18 +37,20 @@ def one_of(choices: Collection, **values: object) -> None:
 def fraction(**values: float) -> None:
     """Refuse any of the named values that is not in [0, 1)."""
     _refuse(
-        values, lambda v: isinstance(v, Real) and 0 <= v < 1, '>= 0 and < 1'
+        values,
+        lambda v: isinstance(v, Real) and 0 <= float(v) < 1,
+        '>= 0 and < 1',
     )
 
 
 def positive(**values: float) -> None:
     """Refuse any of the named values that is not above zero."""
-    _refuse(values, lambda v: isinstance(v, Real) and v > 0, '> 0')
+    _refuse(values, lambda v: isinstance(v, Real) and float(v) > 0, '> 0')
 
 
 def not_negative(**values: float) -> None:
     """Refuse any of the named values that is below zero."""
-    _refuse(values, lambda v: isinstance(v, Real) and v >= 0, '>= 0')
+    _refuse(values, lambda v: isinstance(v, Real) and float(v) >= 0, '>= 0')
 
 
 def channels(image: Tensor, **values: int) -> None:
