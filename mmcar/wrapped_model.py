@@ -399,7 +399,8 @@ class OnnxModel:
         except Exception as error:  # likewise
             raise UserError(
                 f'{self.path} cannot take images {tuple(images.shape)} '
-                f'({error}); size, divisor or window may help'
+                f'({" ".join(str(error).split())}); size, divisor or window '
+                'may help'
             ) from error
         if len(found) == 1:
             return found[0]

@@ -170,7 +170,8 @@ def test_the_model_given_is_left_as_it_was(net):
 
 
 def test_onnx_files(net, images, tmp_path):
-    pytest.importorskip('onnxruntime')
+    for needed in ('onnx', 'onnxruntime'):
+        pytest.importorskip(needed)
     path = tmp_path / 'net.onnx'
     axes = {0: 'batch', 2: 'height', 3: 'width'}
     torch.onnx.export(
@@ -184,6 +185,8 @@ def test_onnx_files(net, images, tmp_path):
     found = WrappedModel(path, mean=MEAN, std=STD, divisor=2)(images)
     expected = WrappedModel(net, mean=MEAN, std=STD, divisor=2)(images)
     assert torch.allclose(found, expected, rtol=0, atol=1e-6)
+    with pytest.raises(UserError, match='net.onnx.*divisor'):
+        WrappedModel(path)(images[:, :1])
 
 
 def test_images_go_where_the_model_is(net):
