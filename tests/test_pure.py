@@ -51,9 +51,9 @@ Image.new('RGB', (40, 30), 'green').save('photo.jpg')
 ROOT = Path(__file__).parents[1]
 
 
-def run_without_mmseg(page, start, prepare, then, cwd):
+def run_without_mmseg(start, prepare, then, cwd):
     (lines,) = re.findall(
-        rf'```python\n({start}.*?)```', (ROOT / page).read_text(), re.S
+        rf'```python\n({start}.*?)```', (ROOT / 'README.md').read_text(), re.S
     )
     code = HIDE + prepare + lines + then
     result = subprocess.run(
@@ -66,16 +66,11 @@ def run_without_mmseg(page, start, prepare, then, cwd):
 
 
 def test_lines_of_the_readme_without_mmsegmentation(tmp_path):
-    args = ('README.md', 'import mmcar, torchvision', TORCHVISION, '')
+    args = ('import mmcar, torchvision', TORCHVISION, '')
     assert '%' in run_without_mmseg(*args, tmp_path)
     assert len([*tmp_path.rglob('out/samples/photo*/*.png')]) == 16
-
-
-def test_tensors_without_mmsegmentation(tmp_path):
-    page = 'docs/do/any_model.md'
-    out = run_without_mmseg(
-        page, 'import mmcar\nimport torch\n\nlog', '', WORK, tmp_path
-    )
+    args = ('import mmcar\nimport torch\n\nlog', '', WORK)
+    out = run_without_mmseg(*args, tmp_path)
     assert out.split()[-1] == 'mmseg.registry'
 
 

@@ -185,7 +185,7 @@ def test_onnx_files(net, images, tmp_path):
     found = WrappedModel(path, mean=MEAN, std=STD, divisor=2)(images)
     expected = WrappedModel(net, mean=MEAN, std=STD, divisor=2)(images)
     assert torch.allclose(found, expected, rtol=0, atol=1e-6)
-    with pytest.raises(UserError, match='net.onnx.*divisor'):
+    with pytest.raises(UserError, match=r'net\.onnx.*divisor'):
         WrappedModel(path)(images[:, :1])
 
 
