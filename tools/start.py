@@ -255,9 +255,10 @@ def steps(out: Path, run: Path, best: str) -> list[Step]:
     add('Calibration', 'calibrate.py', best, 'calibrated.json', *args)
     if enough_to_promise(out / 'val.csv'):
         result = f'{model.relative_to(run).with_suffix("")}.promises.json'
-        words = ('--promise', *KINDS, '--alpha', ALPHA, '--class')
-        names = Config.fromfile(out / f'{best}.py').names[1:]
-        add('Promises', 'calibrate.py', best, result, model, *words, *names)
+        words: tuple = ('--promise', *KINDS, '--alpha', ALPHA, '--class')
+        cfg = Config.fromfile(out / f'{best}.py')
+        words += tuple(cfg.val_dataloader.dataset.metainfo.classes[1:])
+        add('Promises', 'calibrate.py', best, result, model, *words)
     page = run / 'report.html'
     tool = 'analysis_tools/report.py'
     add('Report', tool, best, page.name, model, '--out', page)

@@ -122,14 +122,21 @@ def test_values_choose_how_they_are_read(start, monkeypatch, tmp_path):
     assert 'NormalizePercentiles' in differ
 
 
-@pytest.mark.parametrize(('patients', 'fitted'), [(18, 9), (17, 8)])
+@pytest.mark.parametrize(('patients', 'enough'), [(18, True), (17, False)])
 def test_promises_need_nine_patients_to_fit_on(
-    start, tmp_path, patients, fitted
+    start, monkeypatch, tmp_path, patients, enough
 ):
+    ids = (0, 1, 2)
+    paint(tmp_path / 'data', 'ours', 12, classes=3, ids=ids)
+    call(start, monkeypatch, tmp_path / 'data')
     rows = [f'{p}_{i}.png,m.png,p{p}' for p in range(patients) for i in (0, 1)]
     text = '\n'.join(['image,annotation,patient', *rows])
-    (tmp_path / 'val.csv').write_text(text)
-    assert start.enough_to_promise(tmp_path / 'val.csv') == (fitted >= 9)
+    out = tmp_path / 'work_dirs/data'
+    (out / 'val.csv').write_text(text)
+    steps = start.steps(out, out / 'run', 'tuned')
+    found = [command for title, _, command in steps if 'Promise' in title]
+    assert bool(found) == enough
+    assert not found or found[0][-2:] == ['class_1', 'class_2']
 
 
 @pytest.mark.slow
