@@ -49,6 +49,18 @@ def trained(tmp_path):
     return config, checkpoint
 
 
+@pytest.fixture
+def stock(tmp_path):
+    """Config and weights of a model of MMSegmentation's own."""
+    config = write_config(
+        tmp_path, model=STOCK, custom_hooks=None, **settings(tmp_path)
+    )
+    torch.manual_seed(0)
+    weights = too_sure(MODELS.build(STOCK)).state_dict()
+    torch.save(dict(state_dict=weights, meta={}), tmp_path / 'm.pth')
+    return config, tmp_path / 'm.pth'
+
+
 def calibrate(monkeypatch, *args):
     """The tool in this process, which saves the time to start one."""
     monkeypatch.setattr(sys, 'argv', [TOOL, *map(str, args)])
@@ -87,34 +99,21 @@ def test_a_model_of_ours(trained, tmp_path, monkeypatch, capsys):
     assert second == report
 
 
-def test_a_stock_model(tmp_path, monkeypatch):
-    config = write_config(
-        tmp_path, model=STOCK, custom_hooks=None, **settings(tmp_path)
-    )
-    torch.manual_seed(0)
-    stock = too_sure(MODELS.build(STOCK))
-    checkpoint = tmp_path / 'stock.pth'
-    torch.save(dict(state_dict=stock.state_dict(), meta={}), checkpoint)
+def test_a_stock_model(stock, tmp_path, monkeypatch):
+    config, checkpoint = stock
     # A model of random weights may be worse than chance, which no
     # temperature mends; offsets do.
     options = '--work-dir', tmp_path, '--method', 'vector'
     calibrate(monkeypatch, config, checkpoint, *options)
-    out = tmp_path / 'stock_vector.pth'
+    out = tmp_path / 'm_vector.pth'
     wrapped = out.with_suffix('.py')
     assert Config.fromfile(wrapped).model.type == 'CARSegmentor'
     assert mean_nll(wrapped, out) < mean_nll(config, checkpoint) - 0.1
 
 
-@pytest.mark.parametrize('stock', [False, True])
-def test_promises(stock, trained, tmp_path, monkeypatch, capsys):
-    config, checkpoint = trained
-    if stock:
-        config = write_config(
-            tmp_path, model=STOCK, custom_hooks=None, **settings(tmp_path)
-        )
-        torch.manual_seed(0)
-        weights = MODELS.build(STOCK).state_dict()
-        torch.save(dict(state_dict=weights, meta={}), checkpoint)
+@pytest.mark.parametrize('whose', ['trained', 'stock'])
+def test_promises(whose, request, tmp_path, monkeypatch, capsys):
+    config, checkpoint = request.getfixturevalue(whose)
     options = ('--promise', 'region', 'area', '--alpha', '0.5')
     calibrate(monkeypatch, config, checkpoint, *options)
     path = tmp_path / 'm.promises.json'

@@ -145,10 +145,6 @@ def decoded(data):
     return cv2.imdecode(np.frombuffer(data, np.uint8), 0)
 
 
-def big_png(side):
-    return png(np.zeros((side, side)))
-
-
 PLACE = 'top/LIDC-IDRI-slices/LIDC-IDRI-0001/nodule-0'
 
 
@@ -160,7 +156,7 @@ PLACE = 'top/LIDC-IDRI-slices/LIDC-IDRI-0001/nodule-0'
         ('mask-1', png(np.full((8, 8), 3)), r'values \[3\]'),
         ('mask-3', png(np.zeros((9, 8))), r'\(9, 8\) pixels; expected'),
         ('images', png(np.zeros((8, 8, 3))), 'mode RGB; expected 8-bit'),
-        ('images', big_png(513), 'at most 512 a side'),
+        ('images', png(np.zeros((513, 513))), 'at most 512 a side'),
         ('mask-0', bytes(2**20 + 1), 'at most 1048576'),
     ],
 )
@@ -209,24 +205,20 @@ def test_names_that_lead_out_stay_inside(tool, tmp_path):
     assert not stray and len(contents(out)) == 2 * 5 + 2
 
 
-def test_a_slice_that_is_there_twice_is_refused(tool, tmp_path, files):
-    twice = {k.replace('top/', 'copy/'): v for k, v in slice_files(1).items()}
-    with pytest.raises(UserError, match='the second of that slice'):
-        tool.convert(as_zip(tmp_path / 'x.zip', files | twice), tmp_path / 'o')
-
-
 def test_what_is_no_source(tool, tmp_path, files):
+    copy = {k.replace('top/', 'copy/'): v for k, v in slice_files(1).items()}
+    twice = as_zip(tmp_path / 'twice.zip', files | copy)
     whole = as_tar(tmp_path / 'whole.tar.gz', files).read_bytes()
-    cut = tmp_path / 'cut.tar.gz'
+    cut, text, empty = (tmp_path / name for name in ('cut', 'text', 'empty'))
     cut.write_bytes(whole[: len(whole) // 2])
-    (tmp_path / 'empty').mkdir()
-    text = tmp_path / 'text'
     text.write_text('no archive')
+    empty.mkdir()
     for source, message in (
         (cut, 'download it again'),
         (text, 'download it again'),
-        (tmp_path / 'empty', 'expected the layout'),
+        (empty, 'expected the layout'),
         (tmp_path / 'none', 'expected a folder or an archive'),
+        (twice, 'the second of that slice'),
     ):
         with pytest.raises(UserError, match=message):
             tool.convert(source, tmp_path / 'out')
