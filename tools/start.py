@@ -268,9 +268,9 @@ def steps(out: Path, run: Path, best: str) -> list[Step]:
 def enough_to_promise(index: Path) -> bool:
     """Whether half of an index can promise something of new images."""
     whose = read_patients(str(index))
-    images = [image for image, _ in read_index(str(index))]
-    units = [whose.get(image, image) for image in images]
-    fitted, _ = split_halves(images, units)
+    pairs = read_index(str(index))
+    units = [whose.get(image, image) for image, _ in pairs]
+    fitted, _ = split_halves(units)
     return len({units[i] for i in fitted}) >= images_needed(ALPHA)
 
 
