@@ -33,7 +33,7 @@ from mmcar.config_check import Plan
 from mmcar.datasets.folder_layout import FolderLayout, look_at_folder
 from mmcar.datasets.folder_pairs import Entry, with_splits
 from mmcar.datasets.image_files import read_image
-from mmcar.datasets.listing import read_index, read_patients
+from mmcar.datasets.listing import read_index
 from mmcar.evaluation.functional.promises import images_needed
 from mmcar.inference.calibration import split_halves
 from mmcar.inference.promises import KINDS
@@ -267,8 +267,7 @@ def steps(out: Path, run: Path, best: str) -> list[Step]:
 
 def enough_to_promise(index: Path) -> bool:
     """Whether half of an index can promise something of new images."""
-    whose = read_patients(str(index))
-    pairs = read_index(str(index))
+    pairs, whose = read_index(str(index))
     units = [whose.get(image, image) for image, _ in pairs]
     fitted, _ = split_halves(units)
     return len({units[i] for i in fitted}) >= images_needed(ALPHA)
