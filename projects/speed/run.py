@@ -61,6 +61,7 @@ UNTIMED = ('all', 'costs', 'memory')
 """Commands in which no time is taken by this process or its forks."""
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = Path(__file__).with_name('README.md')
+INTRO = PAGE.with_name('intro.txt')
 QUICKSTART = ROOT / 'configs/quickstart/car_lidc-shapes.py'
 
 
@@ -89,7 +90,7 @@ def page(
         'Seconds are processor seconds, medians of turns in which all '
         'versions take part; `times_ours` is the ratio to ours in the same '
         'run. Versions that are not ours are plain implementations of our '
-        f'own of how others do it.\n\n{known}.'
+        f'own of how others do it.\n\n{INTRO.read_text()}\n{known}.'
     ]
     if bars:
         met = sum(row['met'] == 'yes' for row in bars)

@@ -274,7 +274,7 @@ def area_crps(
 ) -> float:
     """Continuous ranked probability score of a class's area, in pixels.
 
-    E |a - y| - E |a - a'| / 2 with areas a, a' of samples and y of an
+    ``E |a - y| - E |a - a'| / 2`` with areas a, a' of samples and y of an
     annotator, over all pairs; smaller is better. Pixels that no annotator
     labelled count nowhere, and neither do annotators without a labelled
     pixel; NaN where nobody has one.
