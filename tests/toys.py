@@ -41,6 +41,18 @@ def toy_config(**model) -> dict:
     return cfg
 
 
+def toy_parts(norm: str = 'BN', **head) -> dict:
+    """Backbone and decode head of MMSeg that halve the size once."""
+    unet = dict(type='UNet', base_channels=4, num_stages=2, strides=(1, 1))
+    encoder = dict(enc_num_convs=(1, 1), enc_dilations=(1, 1))
+    decoder = dict(dec_num_convs=(1,), dec_dilations=(1,), downsamples=(True,))
+    fcn = dict(type='FCNHead', in_channels=4, in_index=1, channels=4)
+    return dict(
+        backbone=unet | encoder | decoder | dict(norm_cfg=dict(type=norm)),
+        decode_head=fcn | dict(num_convs=1) | head,
+    )
+
+
 def toy_model(**model) -> torch.nn.Module:
     torch.manual_seed(0)
     built = MODELS.build(toy_config(**model))

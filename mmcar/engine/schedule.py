@@ -6,9 +6,9 @@ from typing import Any
 
 from ..utils.checks import at_least
 from ..utils.errors import UserError
-from ..utils.type_check import fits, misfit
+from ..utils.type_check import check_keys, fits
 
-HINTS: dict[str, Any] = dict(
+TYPES: dict[str, Any] = dict(
     iters=int, train=Sequence[str], cycles=Mapping | None, copy=Mapping | None
 )
 
@@ -135,11 +135,7 @@ class Schedule:
 
 def _parse(index: int, cfg: Mapping, start: int) -> Phase:
     where = f'phases[{index}]'
-    if unknown := sorted(set(cfg) - set(HINTS)):
-        raise UserError(f'{where}: unknown {unknown}; it takes {list(HINTS)}.')
-    for key, hint in HINTS.items():
-        if key in cfg and not fits(cfg[key], hint):
-            raise UserError(misfit(f'{where}.{key}', cfg[key], hint))
+    check_keys(where, cfg, TYPES)
     iters: Any = cfg.get('iters')
     train = cfg.get('train', ())
     at_least(0, **{f'{where}.iters': iters})

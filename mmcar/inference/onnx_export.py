@@ -82,12 +82,13 @@ class OnnxSampler(nn.Module):
             right = padded.shape[-1] - width
             padding = (0, right, 0, padded.shape[-2] - height)
             prior = F.pad(prior, padding, value=1 / prior.shape[1])
-        state = head.encode(padded, prior=prior)
+        log_probs = head.calibrate(padded, prior=prior)
+        features = head.generator.encode(padded, log_probs)
         # Not `sample_labels`, whose tiles a trace would fix to one size.
-        labels = head.generator.decode(state.features, noise).argmax(dim=2)
+        labels = head.generator.decode(features, noise).argmax(dim=2)
         return (
             labels[..., :height, :width],
-            state.log_probs[..., :height, :width],
+            log_probs[..., :height, :width],
         )
 
 

@@ -44,10 +44,6 @@ class StochasticDataPreProcessor(SegDataPreProcessor):
         pad_val: float | None = None,
         **kwargs: Any,
     ) -> None:
-        if size is not None and kwargs.get('size_divisor') is not None:
-            raise UserError(
-                f'data_preprocessor.size={size}: leave size_divisor out'
-            )
         for key in kwargs.get('test_cfg') or ():
             one_of(('size', 'size_divisor'), test_cfg=key)
         super().__init__(
@@ -117,9 +113,8 @@ class StochasticDataPreProcessor(SegDataPreProcessor):
             ids = labels[unknown & (labels != ignore_index)].unique().tolist()
             if ids:
                 raise UserError(
-                    f'{sample.get("img_path", "an image")}: label ids {ids} '
-                    f'are outside the {num_classes} classes of the model, and '
-                    f'are not its ignore_index={ignore_index}.'
+                    f'{sample.get("img_path", "an image")}: label ids {ids}, '
+                    f'expected {num_classes} classes and {ignore_index=}'
                 )
 
     def _pad(
@@ -180,13 +175,3 @@ def pad_as_in_testing(image: Tensor, preprocessor: nn.Module) -> Tensor:
     if value is None:
         return F.pad(image, padding, 'replicate')
     return F.pad(image, padding, value=value)
-
-
-def with_stochastic_preprocessor(cfg: dict | None) -> dict | None:
-    """The config of a preprocessor, MMSeg's own replaced by ours.
-
-    It takes the same arguments and does the same, for more fields.
-    """
-    if cfg is None or cfg.get('type') != 'SegDataPreProcessor':
-        return cfg
-    return {**cfg, 'type': StochasticDataPreProcessor.__name__}

@@ -14,7 +14,7 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ..sampling.kernels import fast_layout
-from ..utils.checks import at_least, channels
+from ..utils.checks import agree, at_least, channels
 from ..utils.errors import UserError
 from .parts import SLOPE, leaky_conv, mirrored_conv
 
@@ -206,9 +206,6 @@ class AuthorsDiscriminator(BaseDiscriminator):
         self, image: Tensor, label_map: Tensor, mask: Tensor | None = None
     ) -> Tensor:
         """Judge label maps of the one size that the linear layer fits."""
-        if tuple(image.shape[-2:]) != self.image_size:
-            raise UserError(
-                f'discriminator.image_size={self.image_size}: images are '
-                f'{tuple(image.shape[-2:])}; make them agree'
-            )
+        expected = {'discriminator.image_size': self.image_size}
+        agree({**expected, 'size of images': tuple(image.shape[-2:])})
         return super().forward(image, label_map, mask)

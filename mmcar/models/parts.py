@@ -1,12 +1,14 @@
 """Parts of a model, built for the task's classes, and what they share."""
 
+from collections.abc import Sequence
 from functools import partial
+from itertools import pairwise
 
 from mmcv.cnn import ConvModule
 from mmseg.registry import MODELS
 from torch import nn
 
-from ..utils.errors import UserError
+from ..utils.checks import agree
 
 SLOPE = 0.2
 leaky_conv = partial(
@@ -17,17 +19,18 @@ mirrored_conv = partial(
 )
 
 
-def conv_block(
-    in_channels: int,
-    out_channels: int,
+def conv_blocks(
+    widths: Sequence[int],
     norm_cfg: dict | None,
     dropout: float,
     stride: int = 1,
-) -> nn.Sequential:
-    """Convolution 3x3, norm, leaky ReLU, dropout."""
+) -> list[nn.Sequential]:
+    """Convolution 3x3, norm, leaky ReLU, dropout: from width to width."""
     shape = dict(stride=stride, padding=1, norm_cfg=norm_cfg)
-    conv = leaky_conv(in_channels, out_channels, 3, **shape)
-    return nn.Sequential(conv, nn.Dropout(dropout))
+    return [
+        nn.Sequential(leaky_conv(i, o, 3, **shape), nn.Dropout(dropout))
+        for i, o in pairwise(widths)
+    ]
 
 
 def build_part(key: str, cfg: dict, num_classes: int) -> nn.Module:
@@ -39,8 +42,6 @@ def build_part(key: str, cfg: dict, num_classes: int) -> nn.Module:
         num_classes: Number of classes of the task.
     """
     network = MODELS.build({'num_classes': num_classes, **cfg})
-    if network.num_classes != num_classes:
-        raise UserError(
-            f'{key}.num_classes={network.num_classes}: expected {num_classes}'
-        )
+    found = {f'{key}.num_classes': network.num_classes}
+    agree({**found, 'classes needed there': num_classes})
     return network

@@ -12,7 +12,10 @@ SHOWN = 8
 
 
 def load_weights(
-    module: nn.Module, weights: Mapping[str, Tensor], source: str, advice: str
+    module: nn.Module,
+    weights: Mapping[str, Tensor],
+    source: str,
+    advice: str = 'Give the config that it was trained with.',
 ) -> None:
     """Load weights that must cover the whole of a module.
 
@@ -54,10 +57,7 @@ def load_weights(
 
 
 def load_checkpoint(
-    module: nn.Module,
-    checkpoint: str,
-    source: str | None = None,
-    advice: str = 'Give the config that it was trained with.',
+    module: nn.Module, checkpoint: str, source: str | None = None
 ) -> dict:
     """Load a checkpoint that must cover the whole of a module.
 
@@ -65,7 +65,6 @@ def load_checkpoint(
         module: Gets the weights.
         checkpoint: Path or URL.
         source: See `load_weights`; None for the checkpoint's own name.
-        advice: See `load_weights`.
 
     Returns:
         All that the checkpoint holds.
@@ -81,5 +80,5 @@ def load_checkpoint(
         raise MissingFileError(
             f'{source} cannot be read ({error}): expected a path or URL'
         ) from error
-    load_weights(module, loaded.get('state_dict', loaded), source, advice)
+    load_weights(module, loaded.get('state_dict', loaded), source)
     return loaded

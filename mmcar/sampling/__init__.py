@@ -3,6 +3,7 @@
 from .drawing import sample_labels
 from .gumbel import (
     GroupedGumbel,
+    GumbelSettings,
     SharedGumbel,
     WeightedField,
     build_gumbel,

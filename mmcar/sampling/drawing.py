@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from torch import Tensor
-from typing_extensions import TypedDict
+from typing_extensions import Unpack
 
 from ..utils.arrays import as_tensor
 from ..utils.checks import one_of, positive
 from ..utils.errors import UserError
 from ..utils.precision import safe_log
-from .gumbel import build_gumbel
+from .gumbel import GumbelSettings, build_gumbel
 from .noise import NormalNoise, SobolNoise, content_key
 
 _NOISE = {'normal': NormalNoise, 'sobol': SobolNoise}
@@ -19,17 +19,12 @@ _NOISE = {'normal': NormalNoise, 'sobol': SobolNoise}
 _ROUNDING = 0.01
 
 
-class SamplerSettings(TypedDict, total=False):
+class SamplerSettings(GumbelSettings, total=False):
     """Settings of `sample_labels` that need no look at what is given."""
 
     keys: Sequence[str] | None
     noise: str
     temperature: float
-    groups: Sequence[Sequence[int]] | None
-    correlation_length: float | None
-    num_features: int
-    common: float
-    floor: float
 
 
 @torch.no_grad()
@@ -42,11 +37,7 @@ def sample_labels(
     keys: Sequence[str] | None = None,
     noise: str = 'normal',
     temperature: float = 1.0,
-    groups: Sequence[Sequence[int]] | None = None,
-    correlation_length: float | None = None,
-    num_features: int = 32,
-    common: float = 0.0,
-    floor: float = 0.0,
+    **settings: Unpack[GumbelSettings],
 ) -> Tensor | np.ndarray:
     """Draw coherent label maps whose frequencies are given probabilities.
 
@@ -65,11 +56,9 @@ def sample_labels(
         noise: 'normal': independent samples; 'sobol': low-discrepancy noise,
             whose samples cover what may be more evenly.
         temperature: Divides the logits: samples below 1 are surer.
-        groups: See :class:`GroupedGumbel`.
-        correlation_length: See :class:`SharedGumbel`, as all that follows.
-        num_features: Likewise.
-        common: Likewise.
-        floor: Likewise.
+        settings: How pixels share noise, and what is not drawn:
+            ``correlation_length``, ``num_features``, ``common`` and ``floor``
+            of :class:`SharedGumbel`; ``groups`` of :class:`GroupedGumbel`.
 
     Returns:
         Label maps (B, S, H, W) as small integers: an array of an array, else
@@ -103,14 +92,7 @@ def sample_labels(
         raise UserError(
             f'keys={names!r}: expected a name for each of {len(values)} images'
         )
-    gumbel = build_gumbel(
-        values.shape[1],
-        groups,
-        correlation_length=correlation_length,
-        num_features=num_features,
-        common=common,
-        floor=floor,
-    )
+    gumbel = build_gumbel(values.shape[1], **settings)
     z = _NOISE[noise]()(
         names, num_samples, gumbel.noise_size, seed, values.device
     )

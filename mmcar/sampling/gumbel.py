@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from typing_extensions import TypedDict, Unpack
 
 from ..utils.checks import at_least, fraction, positive
 from ..utils.errors import UserError
@@ -59,11 +60,21 @@ def check_floor(floor: float, num_classes: int) -> None:
         )
 
 
+class GumbelSettings(TypedDict, total=False):
+    """Settings of :class:`SharedGumbel`, and ``groups`` of classes."""
+
+    groups: Sequence[Sequence[int]] | None
+    correlation_length: float | None
+    num_features: int
+    common: float
+    floor: float
+
+
 class GumbelNoise(ABC):
     """Standard Gumbel noise per class, from standard normal values."""
 
+    # Whether noise differs between pixels.
     varies = True
-    """Whether noise differs between pixels."""
 
     @abstractmethod
     def normal(self, z: Tensor, tile: Tile) -> Tensor:
@@ -293,11 +304,11 @@ class GroupedGumbel:
 
 
 def build_gumbel(
-    num_classes: int,
-    groups: Sequence[Sequence[int]] | None = None,
-    **options: Any,
+    num_classes: int, **settings: Unpack[GumbelSettings]
 ) -> SharedGumbel | GroupedGumbel:
     """Shared noise; in two steps where there are groups of names."""
+    options: dict[str, Any] = {**settings}
+    groups = options.pop('groups', None)
     if groups is None:
         return SharedGumbel(num_classes, **options)
     return GroupedGumbel(num_classes, groups, **options)

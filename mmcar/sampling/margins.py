@@ -24,12 +24,12 @@ from torch import Tensor
 
 from .gumbel import all_groups
 
+# Numbers per sample: what breaks ties, and (of the first sample) v.
 NOISE_SIZE = 2
-"""Numbers per sample: what breaks ties, and (of the first sample) v."""
 
 LEAST = -1e15
+# Of scores, and below all of them: finite, as differences are taken.
 LOWEST = -1e30
-"""Of scores, and below all of them: finite, as differences are taken."""
 
 
 class Decision(NamedTuple):

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from ..utils.errors import UserError
+from ..utils.checks import at_least
 from ..utils.ids import has_id
 
 
@@ -26,11 +26,8 @@ def support_points(distances: Tensor, number: int) -> tuple[list[int], Tensor]:
         Indices of the n draws, in ascending order, and the share (n,) of all
         draws for which each stands.
     """
-    if not 1 <= number <= len(distances):
-        raise UserError(
-            f'support points: number={number}; expected 1 to '
-            f'{len(distances)}, the number of draws'
-        )
+    at_least(1, number=number)
+    at_least(number, draws=len(distances))
     distances = distances.double()
     chosen: list[int] = []
     for _ in range(number):

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+# A grey that is far from the colours of all our data sets.
 UNLABELLED = (208, 208, 208)
-"""A grey that is far from the colours of all our data sets."""
 COARSE, FINE = 51, 17  # steps of each channel: 216 colours, or 4096
 MANY = 150
 # Okabe and Ito's colours, which colour-blind people can tell apart.
@@ -19,18 +19,6 @@ DISTINCT = (
     (204, 121, 167),
 )
 GROUND = (60, 60, 60)
-
-
-def extended(colours: Sequence[Sequence[int]], number: int) -> np.ndarray:
-    """A palette (K, 3) uint8 of some colours, and others where it is longer.
-
-    Args:
-        colours: The first of its RGB colours.
-        number: Of classes K.
-    """
-    more = max(number - len(colours), 0)
-    others = distant_colours([*colours, UNLABELLED], more)
-    return np.array([*colours[:number], *others], np.uint8)
 
 
 def distant_colours(
@@ -71,7 +59,9 @@ def overlay_palette(
         return np.array(palette, np.uint8)
     if num_classes <= 2:
         return np.array([GROUND, DISTINCT[0]], np.uint8)
-    return extended(DISTINCT, num_classes)
+    more = max(num_classes - len(DISTINCT), 0)
+    others = distant_colours([*DISTINCT, UNLABELLED], more)
+    return np.array([*DISTINCT[:num_classes], *others], np.uint8)
 
 
 def visible(image: np.ndarray) -> np.ndarray:

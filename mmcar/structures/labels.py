@@ -23,8 +23,8 @@ class DataSample(Protocol):
         """Return a field or a piece of metainfo."""
 
 
+# Where a data set's metainfo and a data sample keep the table.
 KEY = 'class_flips'
-"""Where a data set's metainfo and a data sample keep the table."""
 
 
 class ClassFlip(NamedTuple):
@@ -143,8 +143,7 @@ def check_predicted(number: int, metainfo: Mapping | None, name: str) -> None:
     if flips and number not in (classes - len(flips), classes):
         raise UserError(
             f'{name} predicts {number} classes, but the data set has '
-            f'{classes - len(flips)} or, with twins, {classes}: take a model '
-            'that was trained for its classes.'
+            f'{classes - len(flips)} or, with twins, {classes}: make them fit'
         )
 
 

@@ -14,8 +14,8 @@ from typing import Any
 from ..utils.errors import UserError
 from .labels import DataSample
 
+# File and folder: below the data root in every usual layout.
 PARTS = 2
-"""File and folder: below the data root in every usual layout."""
 
 
 def noise_key(data_sample: DataSample) -> str:
@@ -108,9 +108,8 @@ class KeyOwners:
         other = self.other(key, path)
         if other is not None:
             raise UserError(
-                f'{other} and {path} would share {self.what} {key}: give one '
-                'of their data sets key_prefix (MultiAnnotatorDataset and '
-                'those that extend it), or rename a folder or file.'
+                f'{other} and {path} would share {self.what} {key}: set '
+                'key_prefix of one data set, or rename a folder or file'
             )
 
 

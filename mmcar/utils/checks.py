@@ -43,6 +43,14 @@ def fraction(**values: float) -> None:
     )
 
 
+def agree(values: Mapping[str, object]) -> None:
+    """Refuse named values that are not all the same."""
+    first, *others = values.values()
+    if any(other != first for other in others):
+        found = ', '.join(f'{key}={value!r}' for key, value in values.items())
+        raise UserError(f'{found}: make them agree')
+
+
 def positive(**values: float) -> None:
     """Refuse any of the named values that is not above zero."""
     _refuse(values, lambda v: isinstance(v, Real) and float(v) > 0, '> 0')

@@ -8,13 +8,15 @@ import re
 import types
 import typing
 from collections import abc
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from itertools import chain, cycle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from torch import Tensor, nn
+
+from .errors import UserError
 
 _SEQUENCES = (list, tuple, abc.Sequence, abc.Iterable, abc.Collection)
 _LISTS = (list, tuple, range, set)
@@ -97,6 +99,26 @@ def misfit(path: str, value: Any, hint: Any, strict: bool = True) -> str:
                 return misfit(f'{path}[{index}]', element, inner[0], strict)
     words = re.sub(r'\b(\w+\.)+', '', inspect.formatannotation(hint))
     return f'{path}={value!r}: expected {words}, got {type(value).__name__}.'
+
+
+def check_keys(path: str, cfg: Mapping, hints: Mapping[str, Any]) -> None:
+    """Refuse keys that a dict does not take, and values of another type.
+
+    Args:
+        path: Where the dict stands in the config.
+        cfg: The dict.
+        hints: All keys that it takes, with their type hints.
+    """
+    for key, value in cfg.items():
+        if key not in hints:
+            near = nearest(str(key), hints, 0.5)
+            guess = f'did you mean {near!r}? ' if near else ''
+            raise UserError(
+                f'{path}.{key} is unknown: {guess}It takes '
+                f'{", ".join(sorted(hints))}.'
+            )
+        if not fits(value, hints[key]):
+            raise UserError(misfit(f'{path}.{key}', value, hints[key]))
 
 
 def nearest(name: str, known: Collection[str], cutoff: float) -> str | None:

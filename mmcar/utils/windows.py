@@ -101,8 +101,7 @@ def stitch(
     predict: Callable[[Tensor, Tensor | None], Tensor],
     image: Tensor,
     prior: Tensor | None,
-    crop: tuple[int, int],
-    stride: tuple[int, int],
+    window: Window | None,
 ) -> Tensor:
     """Mean of what a network says of overlapping windows.
 
@@ -114,21 +113,21 @@ def stitch(
         predict: Maps windows of image and prior to maps (B, K, h, w).
         image: (B, C, H, W).
         prior: Maps of the same size that the network sees, too, or None.
-        crop: Height and width of a window.
-        stride: Distance of windows, at most ``crop``.
+        window: Size and stride of windows; None: all at once.
 
     Returns:
         Maps (B, K, H, W).
     """
+    if window is None:
+        return predict(image, prior)
     size = (image.shape[-2], image.shape[-1])
     total, count = None, image.new_zeros(size)
-    for tile in iter_windows(size, crop, stride):
-        window = (..., *tile)
-        own = None if prior is None else prior[window]
-        maps = predict(image[window], own)
+    for tile in iter_windows(size, *window):
+        part = (..., *tile)
+        maps = predict(image[part], None if prior is None else prior[part])
         if total is None:
             total = maps.new_zeros(*maps.shape[:2], *size)
-        total[window] += maps
+        total[part] += maps
         count[tile] += 1
     assert isinstance(total, torch.Tensor)  # every image has a window
     return total / count

@@ -51,17 +51,15 @@ def test_training_pads_all_fields_once(size):
         assert sample.gt_sem_seg.data.shape[1:] == (height, width)
 
 
-@pytest.mark.parametrize('training', [True, False])
-@pytest.mark.parametrize('pad_val', [None, 0, 3.0])
+@pytest.mark.parametrize(
+    ('training', 'pad_val'), [(True, None), (False, None), (True, 3.0), (0, 0)]
+)
 def test_images_repeat_their_edge_or_get_a_value(pad_val, training):
     cfg = dict(CFG, pad_val=pad_val, test_cfg=dict(size_divisor=8))
     batch = toy_batch(size=(11, 13))
     expected = torch.stack(batch['inputs']).float().sub(127.5).div(127.5)
-    rows, columns = torch.meshgrid(
-        torch.arange(16).clamp(max=10),
-        torch.arange(16).clamp(max=12),
-        indexing='ij',
-    )
+    places = torch.arange(16)
+    rows, columns = places.clamp(max=10)[:, None], places.clamp(max=12)
     expected = expected[..., rows, columns]
     if pad_val is not None:
         expected[..., 11:, :] = expected[..., 13:] = pad_val
@@ -134,7 +132,7 @@ def test_no_strip_of_classes_along_a_cut(demo_model, pad_val, monkeypatch):
 @pytest.mark.parametrize('key', ['mean', 'std'])
 def test_normalisation_must_fit_the_channels(key):
     preprocessor = MODELS.build(dict(CFG, **{key: [1.0, 2.0]}))
-    with pytest.raises(ValueError, match=f'{key} has 2 values'):
+    with pytest.raises(ValueError, match=key):
         preprocessor(toy_batch(size=(8, 8)), training=True)
 
 
@@ -161,22 +159,19 @@ def test_takes_the_place_of_mmsegs_own():
     assert type(model.data_preprocessor) is StochasticDataPreProcessor
 
 
-@pytest.mark.parametrize('dtype', [torch.uint8, torch.int64])
-@pytest.mark.parametrize('wrong', [None, 2, 254, -1])
+@pytest.mark.parametrize(
+    ('wrong', 'dtype'),
+    [(2, torch.uint8), (254, torch.uint8), (2, torch.long), (-1, torch.long)],
+)
 def test_ids_of_no_class_are_refused(wrong, dtype):
-    if wrong == -1 and dtype == torch.uint8:
-        pytest.skip('has no negative numbers')
     preprocessor = StochasticDataPreProcessor()
     preprocessor.expect_labels(2, ignore_index=255)
-    for ignored in (False, True):
-        labels = torch.tensor([[[0, 1], [1, 0]]], dtype=dtype)
-        labels[0, 0, 0] = 255 if ignored else 0
-        labels[0, 1, 1] = 1 if wrong is None else wrong
+    for ignored in (0, 255):
+        labels = torch.tensor([[[ignored, 1], [1, 0]]], dtype=dtype)
         sample = SegDataSample(gt_sem_seg=PixelData(data=labels))
-        if wrong is None:
-            preprocessor._check_labels(sample)
-            continue
-        with pytest.raises(ValueError, match=rf'\[{wrong}\] are outside'):
+        preprocessor._check_labels(sample)
+        labels[0, 1, 1] = wrong
+        with pytest.raises(ValueError, match=rf'ids \[{wrong}\]'):
             preprocessor._check_labels(sample)
 
 

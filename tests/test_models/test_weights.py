@@ -8,7 +8,7 @@ from mmcar.utils.errors import MissingFileError
 
 def load(weights):
     model = nn.Linear(2, 3)
-    load_weights(model, weights, source='x.pth', advice='Do this.')
+    load_weights(model, weights, source='x.pth')
     return model
 
 
@@ -20,10 +20,8 @@ def test_prefix_of_wrappers_and_weights_of_others_do_no_harm():
 
 
 def test_missing_and_misshapen_weights_are_named():
-    with pytest.raises(ValueError) as error:
+    with pytest.raises(ValueError, match=r'x\.pth(.|\n)*weight: \(4, 2\)'):
         load({'weight': torch.zeros(4, 2), 'bias': torch.zeros(3)})
-    for part in ('x.pth', 'weight: (4, 2) in the file, (3, 2)', 'Do this.'):
-        assert part in str(error.value)
     with pytest.raises(ValueError, match='bias: not in the file'):
         load({'weight': torch.zeros(3, 2)})
 
@@ -32,10 +30,8 @@ def test_a_checkpoint_is_read_whole_or_named(tmp_path):
     model, other = nn.Linear(2, 3), nn.Linear(2, 3)
     path = str(tmp_path / 'a.pth')
     torch.save(dict(state_dict=other.state_dict(), meta=dict(seed=3)), path)
-    loaded = load_checkpoint(model, path, source='a.pth', advice='Do this.')
+    loaded = load_checkpoint(model, path)
     assert loaded['meta'] == dict(seed=3)
     assert torch.equal(model.weight, other.weight)
     with pytest.raises(MissingFileError, match='key=1 cannot be read'):
-        load_checkpoint(model, f'{path}x', source='key=1', advice='')
-    with pytest.raises(ValueError, match='cannot be read'):
-        load_checkpoint(model, str(tmp_path), source='key=1', advice='')
+        load_checkpoint(model, f'{path}x', source='key=1')

@@ -2,10 +2,10 @@
 
 import itertools
 import math
+from functools import partial
 
 import pytest
 import torch
-from mmseg.registry import MODELS
 from scipy import stats
 
 from mmcar.models import GumbelSampler, RefinementUNet
@@ -25,43 +25,17 @@ from ..test_models.test_generators.test_samplers import (
 )
 
 
-def noise(gumbel, z, size):
-    """Gumbel noise (S, B, K, H, W) of an image of that size."""
-    return gumbel.perturb(torch.zeros(gumbel.num_classes, *size), z)
-
-
 def test_matches_scipy_quantiles():
     normal = torch.linspace(-6, 6, 49, dtype=torch.float64)
     expected = stats.gumbel_r.isf(stats.norm.sf(normal.numpy()))
-    assert torch.allclose(
-        gumbel_from_normal(normal), torch.from_numpy(expected), rtol=1e-6
-    )
+    expected = torch.from_numpy(expected)
+    assert torch.allclose(gumbel_from_normal(normal), expected, rtol=1e-6)
     single = gumbel_from_normal(normal.float()).double()
-    assert torch.allclose(single, torch.from_numpy(expected), atol=1e-3)
-
-
-def test_tails_are_finite():
+    assert torch.allclose(single, expected, atol=1e-3)
     extreme = torch.tensor([-1e6, -40.0, 0.0, 40.0, 1e6])
     g = gumbel_from_normal(extreme)
     assert g.isfinite().all()
     assert (g.diff() >= 0).all()
-
-
-def test_single_number_is_shared_by_all_pixels():
-    gumbel = SharedGumbel(3)
-    assert gumbel.noise_size == 3
-    g = noise(gumbel, torch.randn(4, 2, 3), (5, 7))
-    assert g.shape == (4, 2, 3, 5, 7)
-    assert (g == g[..., :1, :1]).all()
-
-
-@pytest.mark.parametrize('common', [0.0, 0.3])
-def test_field_is_standard_gumbel_at_every_pixel(common):
-    torch.manual_seed(0)
-    gumbel = SharedGumbel(2, correlation_length=4.0, common=common)
-    g = noise(gumbel, torch.randn(2000, 1, gumbel.noise_size), (3, 9))
-    for pixels in (g[:, 0, 0, 0, 0], g[:, 0, 1, 2, 8], g[:, 0, 1, 1, 4]):
-        assert stats.kstest(pixels.numpy(), 'gumbel_r').pvalue > 1e-4
 
 
 def waves_of(z, gumbel, size):
@@ -99,7 +73,7 @@ def test_field_is_a_sum_of_waves(common):
 def test_field_has_unit_variance_and_the_asked_correlation():
     """At every distance: no place far away agrees again."""
     torch.manual_seed(0)
-    length, draws, side, common = 8.0, 4000, 72, 0.3
+    length, draws, side, common = 6.0, 3000, 54, 0.3
     gumbel = SharedGumbel(2, correlation_length=length, common=common)
     rows, columns = torch.meshgrid(*[torch.arange(side)] * 2, indexing='ij')
     whole = slice(0, side), slice(0, side)
@@ -117,13 +91,6 @@ def test_field_has_unit_variance_and_the_asked_correlation():
     assert (covariance - wanted).mean().abs() < 0.04
 
 
-def test_is_registered():
-    gumbel = MODELS.build(
-        {'type': 'SharedGumbel', 'num_classes': 2, 'correlation_length': 3}
-    )
-    assert gumbel.varies
-
-
 def test_unlikely_classes_are_left_out_and_nothing_else():
     probs = torch.tensor([0.01, 0.02, 0.03, 0.94]).view(1, 4, 1, 1)
     log_probs = probs.log()
@@ -133,20 +100,12 @@ def test_unlikely_classes_are_left_out_and_nothing_else():
 
 
 @pytest.mark.parametrize(
-    'wrong',
-    [
-        {'num_classes': 1},
-        {'correlation_length': 0},
-        {'num_features': 0},
-        {'common': 0.5},
-        {'common': 1.0, 'correlation_length': 4},
-        {'floor': 0.5},
-        {'floor': -0.1},
-    ],
+    ('key', 'value'),
+    [('correlation_length', 0), ('common', 0.5), ('floor', 0.5)],
 )
-def test_refuses(wrong):
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        SharedGumbel(**{'num_classes': 2, **wrong})
+def test_refuses(key, value):
+    with pytest.raises(ValueError, match=key):
+        SharedGumbel(2, **{key: value})
 
 
 GROUPS = ((1, 4), (0, 3))
@@ -170,9 +129,9 @@ def draw(sampler, log_probs, draws):
 def test_frequencies_are_those_of_f(length):
     log_probs = random_f()
     sampler = GumbelSampler(5, correlation_length=length, groups=GROUPS)
-    labels = draw(sampler, log_probs, 4000)
+    labels = draw(sampler, log_probs, 2000)
     found = torch.stack([(labels == k).double().mean(0) for k in range(5)])
-    assert (found - log_probs[0].exp()).abs().max() < 0.04
+    assert (found - log_probs[0].exp()).abs().max() < 0.055
 
 
 @pytest.mark.parametrize(
@@ -188,8 +147,7 @@ def test_labels_are_the_argmax_of_decode(options):
     assert torch.equal(sampler.sample_labels(state, z).long(), expected)
 
 
-@pytest.mark.parametrize('floor', [0.0, 0.1])
-@pytest.mark.parametrize('length', [None, 3.0])
+@pytest.mark.parametrize(('length', 'floor'), [(None, 0.1), (3.0, 0.0)])
 def test_a_group_whose_names_are_all_impossible(length, floor):
     log_probs = random_f()
     log_probs[:, [1, 4], :6] = -torch.inf
@@ -241,16 +199,7 @@ def test_classes_in_no_group_are_alone():
 
 
 @pytest.mark.parametrize(
-    'wrong',
-    [
-        ((1, 5),),
-        ((0, 1), (1, 2)),
-        ((3,),),
-        5,
-        (4, 11),
-        (('a', 'b'),),
-        (range(5),),
-    ],
+    'wrong', [((1, 5),), ((0, 1), (1, 2)), ((3,),), 5, (range(5),)]
 )
 def test_bad_groups_are_refused(wrong):
     with pytest.raises(UserError, match='groups='):
@@ -259,17 +208,13 @@ def test_bad_groups_are_refused(wrong):
 
 def test_a_network_starts_as_the_sampler():
     options = dict(correlation_length=3.0, floor=0.1, groups=GROUPS)
-    network = RefinementUNet(
-        5, base_channels=4, noise_size=2, gumbel=options, temperature=0.05
-    ).eval()
-    sampler = GumbelSampler(5, **options)
+    network = RefinementUNet(5, base_channels=4, noise_size=2, gumbel=options)
+    sampler, log_probs = GumbelSampler(5, **options), random_f()
     z = torch.randn(8, 1, network.noise_size)
-    log_probs = random_f()
-    image = torch.zeros(1, 3, 12, 20)
-    found = network.sample_labels(network.encode(image, log_probs), z)
+    found = network.eval().encode(IMAGE, log_probs)
     own = z[..., : sampler.noise_size]
-    expected = sampler.sample_labels(sampler.encode(image, log_probs), own)
-    assert torch.equal(found, expected)
+    expected = sampler.sample_labels(sampler.encode(IMAGE, log_probs), own)
+    assert torch.equal(network.sample_labels(found, z), expected)
 
 
 def test_gradients_reach_the_logits():
@@ -277,10 +222,8 @@ def test_gradients_reach_the_logits():
     sampler = GumbelSampler(5, groups=GROUPS, temperature=0.5)
     log_probs = random_f().double().requires_grad_()
     z = torch.randn(2, 1, sampler.noise_size).double()
-    assert torch.autograd.gradcheck(
-        lambda logits: sampler.gumbel.perturb(logits, z),
-        log_probs[..., :2, :2],
-    )
+    perturb = partial(sampler.gumbel.perturb, z=z)
+    assert torch.autograd.gradcheck(perturb, log_probs[..., :2, :2])
 
 
 SIZE = (5, 7)
@@ -294,8 +237,10 @@ def test_one_weight_is_one_number_per_class():
         torch.zeros(3, *SIZE),
         WeightedField(torch.ones(2, 1, *SIZE)),
     )
-    found, expected = field.perturb(zeros, z), gumbel.perturb(zeros, z)
-    torch.testing.assert_close(found, expected)
+    expected = gumbel.perturb(zeros, z)
+    torch.testing.assert_close(field.perturb(zeros, z), expected)
+    assert gumbel.noise_size == 3
+    assert (expected == expected[..., :1, :1]).all()
 
 
 def test_a_weight_per_pixel_makes_pixels_independent():
@@ -313,27 +258,18 @@ def test_pixels_without_weights_have_noise_all_the_same():
     weights.requires_grad_()
     field = WeightedField(unit_norm(weights))
     values = field.normal(torch.randn(4000, 1, 4), WHOLE)
-    torch.testing.assert_close(
-        values.std(0), torch.ones(1, 1, *SIZE), atol=0.06, rtol=0
-    )
+    assert (values.std(0) - 1).abs().max() < 0.06
     values.sum().backward()
     assert weights.grad.isfinite().all()
 
 
 def test_values_are_sums_and_tiles_agree_with_the_whole():
     weights = unit_norm(torch.randn(2, 4, *SIZE))
-    torch.testing.assert_close(
-        weights.square().sum(1), torch.ones(2, *SIZE), atol=1e-5, rtol=0
-    )
+    assert (weights.square().sum(1) - 1).abs().max() < 1e-5
     z = torch.randn(3, 2, 2 * 4)
     values = WeightedField(weights).normal(z, WHOLE)
-    for k in range(2):
-        for y, x in ((0, 0), (4, 6), (2, 3)):
-            expected = sum(
-                weights[1, r, y, x] * z[2, 1, 4 * k + r] for r in range(4)
-            )
-            torch.testing.assert_close(values[2, 1, k, y, x], expected)
-    tile = slice(1, 4), slice(2, 7)
-    torch.testing.assert_close(
-        WeightedField(weights).normal(z, tile), values[..., 1:4, 2:7]
-    )
+    for k, y, x in ((0, 0, 0), (1, 4, 6), (1, 2, 3)):
+        terms = [weights[1, r, y, x] * z[2, 1, 4 * k + r] for r in range(4)]
+        torch.testing.assert_close(values[2, 1, k, y, x], sum(terms))
+    tile = WeightedField(weights).normal(z, (slice(1, 4), slice(2, 7)))
+    torch.testing.assert_close(tile, values[..., 1:4, 2:7])

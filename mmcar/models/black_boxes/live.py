@@ -1,20 +1,19 @@
 """The black box B: any trained segmentation model, frozen."""
 
-from collections.abc import Mapping, Sequence
-
 import torch
 import torch.nn.functional as F
 from mmengine.config import ConfigDict
 from mmseg.models import EncoderDecoder
 from mmseg.registry import MODELS
 from torch import Tensor
+from typing_extensions import Unpack
 
 from ...utils.windows import Window, window_of
 from ..data_preprocessor import InputNorm, pad_as_in_testing
 from ..weights import load_checkpoint
 from .frozen import FrozenBlackBox, naming_the_size
 from .full_image import image_transforms
-from .mmseg_model import find_model, identify
+from .mmseg_model import ModelSettings, find_model, identify
 
 DIVISOR = 'black_box.data_preprocessor.test_cfg=dict(size_divisor=...)'
 
@@ -27,23 +26,23 @@ class BlackBox(FrozenBlackBox):
     ``decode_head`` says what it is.
 
     Args:
+        one_hot: See :class:`BaseBlackBox`.
         segmentor: Config of any registered segmentor.
         backbone: Config of a backbone.
         decode_head: Config of a decode head.
         neck: Config of a neck between them.
-        config: Path of an MMSeg config file, or ``'mmseg::...'`` for one of
-            the stock configs.
-        checkpoint: Path or URL of its weights; 'pretrained' for the stock
-            weights of a stock config; None if a checkpoint of the whole model
-            brings them. Weights that the config names for the start of
-            training (``pretrained``, ``init_cfg``) are never loaded.
+        config: Path of a config file, or ``'mmseg::...'`` for one of MMSeg's
+            own.
+        checkpoint: Path or URL of its weights; 'pretrained' for those that
+            MMSeg offers for a config of its own; None if a checkpoint of the
+            whole model brings them. Weights that the config names for the
+            start of training (``pretrained``, ``init_cfg``) are never loaded.
         data_preprocessor: Config of the normalisation that B was trained
             with, if not in its own config. Without any, B sees the images as
             the model around it does.
         test_pipeline: What B does to images on disk before it sees them,
             e.g. a resize; that of ``config`` by default. Steps that load
             and pack are left out.
-        one_hot: See :class:`BaseBlackBox`.
 
     Attributes:
         starts_trained: Whether it has weights of its own from the start.
@@ -51,28 +50,10 @@ class BlackBox(FrozenBlackBox):
 
     def __init__(
         self,
-        segmentor: dict | None = None,
-        backbone: dict | None = None,
-        decode_head: dict | None = None,
-        neck: dict | None = None,
-        config: str | None = None,
-        checkpoint: str | None = None,
-        data_preprocessor: dict | None = None,
-        test_pipeline: Sequence[dict] | None = None,
         one_hot: bool = False,
+        **settings: Unpack[ModelSettings],
     ) -> None:
-        found = find_model(
-            dict(
-                segmentor=segmentor,
-                backbone=backbone,
-                decode_head=decode_head,
-                neck=neck,
-                config=config,
-                checkpoint=checkpoint,
-                data_preprocessor=data_preprocessor,
-                test_pipeline=test_pipeline,
-            )
-        )
+        found = find_model(settings)
         model = MODELS.build(found.model)
         inference = getattr(type(model), 'inference', None)
         if inference is EncoderDecoder.inference:  # others have other modes
@@ -87,10 +68,7 @@ class BlackBox(FrozenBlackBox):
             load_checkpoint(
                 self.segmentor,
                 found.weights,
-                source=f'black_box.checkpoint={found.weights!r}',
-                advice='Give the config that this checkpoint was trained '
-                'with, or None if a checkpoint of the whole model has the '
-                'weights.',
+                f'black_box.checkpoint={found.weights!r}',
             )
         self.requires_grad_(False)
         self.eval()
@@ -103,10 +81,7 @@ class BlackBox(FrozenBlackBox):
         raw = self.pixels(image, own.swapped)
         return raw if own.mean is None else (raw - own.mean) / own.std
 
-    @classmethod
-    def identify(cls, cfg: Mapping) -> dict[str, str]:
-        """Hashes of architecture, preprocessing, test settings and weights."""
-        return identify(cfg)
+    identify = staticmethod(identify)
 
     @property
     def window(self) -> Window | None:

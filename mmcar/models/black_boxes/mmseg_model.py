@@ -3,11 +3,12 @@
 import copy
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from mmengine.config import ConfigDict
 from mmengine.hub import get_config
+from typing_extensions import TypedDict
 
 from ...compat.configs import read_config
 from ...utils.errors import MissingFileError, UserError
@@ -16,7 +17,20 @@ from ...utils.errors import MissingFileError, UserError
 FORMS = ('segmentor', 'config', 'backbone')
 
 
-class StockModel(NamedTuple):
+class ModelSettings(TypedDict, total=False):
+    """What says which model of MMSeg a black box is."""
+
+    segmentor: dict | None
+    backbone: dict | None
+    decode_head: dict | None
+    neck: dict | None
+    config: str | None
+    checkpoint: str | None
+    data_preprocessor: dict | None
+    test_pipeline: Sequence[dict] | None
+
+
+class MMSegModel(NamedTuple):
     """What a model of MMSeg is.
 
     Attributes:
@@ -31,7 +45,7 @@ class StockModel(NamedTuple):
     weights: str | None = None
 
 
-def find_model(black_box: Mapping) -> StockModel:
+def find_model(black_box: Mapping) -> MMSegModel:
     """Find out which model is meant.
 
     Args:
@@ -41,17 +55,16 @@ def find_model(black_box: Mapping) -> StockModel:
     given = [key for key in FORMS if get(key) is not None]
     if len(given) != 1 or bool(get('backbone')) != bool(get('decode_head')):
         raise UserError(
-            'A black box is one of `segmentor`, `config`, or `backbone` '
-            f'with `decode_head`; got {given or "none of them"}'
-            f'{" and decode_head" if get("decode_head") else ""}.'
+            'black_box takes one of segmentor, config, and backbone with '
+            f'decode_head; got {[k for k in black_box if get(k)]}'
         )
     segmentor, weights = get('segmentor'), get('checkpoint')
     pipeline = get('test_pipeline')
     if get('config') is not None:
-        stock = read_segmentor_config(get('config'), weights == 'pretrained')
-        segmentor = stock.model
-        pipeline = pipeline or stock.pipeline
-        weights = stock.weights or weights
+        own = read_segmentor_config(get('config'), weights == 'pretrained')
+        segmentor = own.model
+        pipeline = pipeline or own.pipeline
+        weights = own.weights or weights
     elif get('backbone') is not None:
         parts = {k: get(k) for k in ('backbone', 'neck', 'decode_head')}
         segmentor = dict(type='EncoderDecoder', **parts)
@@ -62,33 +75,32 @@ def find_model(black_box: Mapping) -> StockModel:
         model.auxiliary_head = None  # only of use in training
     if model.get('test_cfg') is None:
         model.test_cfg = ConfigDict(mode='whole')
-    return StockModel(model, list(pipeline) if pipeline else None, weights)
+    return MMSegModel(model, list(pipeline) if pipeline else None, weights)
 
 
-def read_segmentor_config(path: str, zoo_weights: bool = False) -> StockModel:
+def read_segmentor_config(path: str, zoo_weights: bool = False) -> MMSegModel:
     """Read the model of an MMSeg config.
 
     Args:
-        path: Config file, or a stock one as ``'mmseg::deeplabv3/...py'``.
-        zoo_weights: Also look up the address of its stock weights.
+        path: Config file, or MMSeg's own as ``'mmseg::deeplabv3/...py'``.
+        zoo_weights: Also look up the address of its weights.
     """
     cfg = read_config(path, key='black_box.config')
     weights = None
     if zoo_weights:
-        stock = get_config(path, pretrained=True) if '::' in path else cfg
-        weights = stock.get('model_path')
+        listed = get_config(path, pretrained=True) if '::' in path else cfg
+        weights = listed.get('model_path')
         if weights is None:
             raise UserError(
-                "black_box.checkpoint='pretrained' needs a stock config "
-                "('mmseg::...') that MMSeg has weights for, but "
-                f'black_box.config={path!r}.'
+                "black_box.checkpoint='pretrained': MMSeg has no weights "
+                f'for black_box.config={path!r}; name a file or URL'
             )
     model = cfg.model
     if model.get('data_preprocessor') is None:
         model.data_preprocessor = cfg.get('data_preprocessor')
     loader = cfg.get('test_dataloader') or {}
     pipeline = loader.get('dataset', {}).get('pipeline')
-    return StockModel(model, pipeline or cfg.get('test_pipeline'), weights)
+    return MMSegModel(model, pipeline or cfg.get('test_pipeline'), weights)
 
 
 def identify(black_box: Mapping) -> dict[str, str]:
@@ -109,15 +121,20 @@ def identify(black_box: Mapping) -> dict[str, str]:
             'black_box.checkpoint=None: its predictions cannot be cached '
             'before its weights are known; name a checkpoint.'
         )
-    text = json.dumps(
-        [found.model.to_dict(), found.pipeline], sort_keys=True, default=str
-    )
     name = black_box.get('config') or found.model.type
+    own = [found.model.to_dict(), found.pipeline]
+    weights = hash_file(found.weights)
+    return identity(str(name), found.weights, own, weights)
+
+
+def identity(
+    config: str, checkpoint: str, settings: Any, weights: str
+) -> dict[str, str]:
+    """What a black box is, its settings as a hash."""
+    text = json.dumps(settings, sort_keys=True, default=str)
+    model = hashlib.sha256(text.encode()).hexdigest()
     return dict(
-        config=str(name),
-        checkpoint=found.weights,
-        model=hashlib.sha256(text.encode()).hexdigest(),
-        weights=hash_file(found.weights),
+        config=config, checkpoint=checkpoint, model=model, weights=weights
     )
 
 

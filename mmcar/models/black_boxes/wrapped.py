@@ -1,20 +1,21 @@
 """Black boxes that are none of MMSeg's: PyTorch modules and ONNX files."""
 
 import hashlib
-import json
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 from typing_extensions import Unpack
 
+from ...utils.checks import agree
 from ...utils.errors import UserError
 from ...utils.windows import Window
 from ...wrapped_model import OnnxModel, WrappedModel, WrapSettings
 from ..weights import load_checkpoint
 from .frozen import FrozenBlackBox, naming_the_size
-from .mmseg_model import hash_file
+from .mmseg_model import hash_file, identity
 
 TRIED = 64, 64  # height and width of an image that shows how many classes
 
@@ -50,8 +51,7 @@ class WrappedBlackBox(FrozenBlackBox):
             load_checkpoint(
                 wrapped.model,
                 checkpoint,
-                source=f'black_box.checkpoint={checkpoint!r}',
-                advice=f'{model} has to make the network that it is of.',
+                f'black_box.checkpoint={checkpoint!r}, {model}',
             )
         found = count_classes(wrapped) if num_classes is None else num_classes
         super().__init__(found, one_hot)
@@ -59,19 +59,16 @@ class WrappedBlackBox(FrozenBlackBox):
         self.requires_grad_(False)
         self.eval()
 
-    @classmethod
-    def identify(cls, cfg: Mapping) -> dict[str, str]:
+    @staticmethod
+    def identify(cfg: Mapping) -> dict[str, str]:
         """Hashes of the settings and of all weights."""
         name = str(cfg.get('module') or cfg.get('path'))
         left_out = ('checkpoint', 'one_hot')
         settings = {k: v for k, v in cfg.items() if k not in left_out}
-        text = json.dumps(settings, sort_keys=True, default=str)
-        return dict(
-            config=name.rpartition(':')[2],
-            checkpoint=cfg.get('checkpoint') or name,
-            model=hashlib.sha256(text.encode()).hexdigest(),
-            weights=content_of(MODELS.build(cfg).wrapped.model),
-        )
+        weights = content_of(MODELS.build(cfg).wrapped.model)
+        checkpoint = cfg.get('checkpoint') or name
+        short = name.rpartition(':')[2]
+        return identity(short, checkpoint, settings, weights)
 
     @property
     def window(self) -> Window | None:
@@ -105,11 +102,8 @@ class WrappedBlackBox(FrozenBlackBox):
         size = tuple(image.shape[2:])
         with naming_the_size(size, 'black_box.divisor or black_box.size'):
             probs = self.wrapped(image)
-        if probs.shape[1] != self.num_classes:
-            raise UserError(
-                f'black_box.num_classes={self.num_classes}, but the model '
-                f'gives {probs.shape[1]} classes'
-            )
+        found = {'classes of the model': probs.shape[1]}
+        agree({'black_box.num_classes': self.num_classes, **found})
         return probs
 
 
@@ -122,20 +116,11 @@ class TorchBlackBox(WrappedBlackBox):
             that makes it.
         checkpoint: Path or URL of its weights, a state dict or a dict with
             the key ``state_dict``; None if the function loads them.
-        num_classes: See :class:`WrappedBlackBox`.
-        one_hot: Likewise.
-        settings: Likewise.
+        kwargs: Further arguments of :class:`WrappedBlackBox`.
     """
 
-    def __init__(
-        self,
-        module: str,
-        checkpoint: str | None = None,
-        num_classes: int | None = None,
-        one_hot: bool = False,
-        **settings: Unpack[WrapSettings],
-    ) -> None:
-        super().__init__(module, checkpoint, num_classes, one_hot, **settings)
+    def __init__(self, module: str, **kwargs: Any) -> None:
+        super().__init__(module, **kwargs)
 
 
 @MODELS.register_module()
@@ -144,19 +129,11 @@ class OnnxBlackBox(WrappedBlackBox):
 
     Args:
         path: The file.
-        num_classes: See :class:`WrappedBlackBox`.
-        one_hot: Likewise.
-        settings: Likewise.
+        kwargs: Further arguments of :class:`WrappedBlackBox`.
     """
 
-    def __init__(
-        self,
-        path: str,
-        num_classes: int | None = None,
-        one_hot: bool = False,
-        **settings: Unpack[WrapSettings],
-    ) -> None:
-        super().__init__(path, None, num_classes, one_hot, **settings)
+    def __init__(self, path: str, **kwargs: Any) -> None:
+        super().__init__(path, **kwargs)
 
 
 def count_classes(wrapped: WrappedModel) -> int:
@@ -169,9 +146,8 @@ def count_classes(wrapped: WrappedModel) -> int:
         raise
     except Exception as error:  # runtimes have kinds of their own
         raise UserError(
-            f'black_box: it cannot take an image of {channels} channels, '
-            f'{size} pixels ({error}); set black_box.num_classes and, where '
-            'it takes but one size, black_box.size'
+            f'the black box cannot take {channels} channels, {size} pixels '
+            f'({error}); set black_box.num_classes, and size if it has one'
         ) from error
 
 

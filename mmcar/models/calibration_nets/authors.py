@@ -8,13 +8,12 @@ from mmengine.model import BaseModule
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
-from ...utils.checks import at_least
-from ...utils.errors import UserError
+from ...utils.checks import agree, at_least
 from ..parts import mirrored_conv
 from .base import ConvNetCalibration
 
+# Width and number of the convolutions of each stage.
 VGG19 = ((64, 2), (128, 2), (256, 4), (512, 4), (512, 4))
-"""Width and number of the convolutions of each stage."""
 
 
 @MODELS.register_module()
@@ -149,11 +148,8 @@ class VGGCalibration(ConvNetCalibration):
         super().__init__(**kwargs)
         pretrained = None
         if encoder_weights is not None:
-            if self.input_channels != 3:
-                raise UserError(
-                    'calibration.encoder_weights are for 3 channels, but F '
-                    f'sees {self.input_channels}: leave them out'
-                )
+            needed = {'channels of calibration.encoder_weights': 3}
+            agree({**needed, 'channels that F sees': self.input_channels})
             pretrained = dict(type='Pretrained', checkpoint=encoder_weights)
         self.encoder = VGGEncoder(self.input_channels, dropout, pretrained)
         self.deepest = VGGUpBlock(512, dict(block=(512, 4)), dropout)

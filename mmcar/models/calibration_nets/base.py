@@ -15,7 +15,7 @@ from mmseg.structures import SegDataSample
 from torch import Tensor, nn
 
 from ...sampling.kernels import fast_layout
-from ...utils.checks import at_least, channels, one_of
+from ...utils.checks import agree, at_least, channels, one_of
 from ...utils.errors import UserError
 from ..views import views_of
 
@@ -41,9 +41,14 @@ class BaseCalibration(BaseModule):
 
     Attributes:
         in_channels: Channels of the image; None: the net takes any.
+        last_layer: The layer that gives the logits, for ``residual``; None:
+            the net cannot do that.
+        starts_trained: Whether it is of use before it has learnt: as the
+            black box is.
     """
 
     in_channels: int | None = None
+    last_layer: nn.Module | None = None
 
     def __init__(
         self,
@@ -61,7 +66,7 @@ class BaseCalibration(BaseModule):
         at_least(0, black_box_classes=black_box_classes)
         self.num_classes = num_classes
         self.black_box_classes = black_box_classes
-        self.start = None
+        self.start, self.starts_trained = None, residual
         if residual:
             self.start = BlackBoxStart(
                 num_classes, black_box_classes, class_map
@@ -69,31 +74,24 @@ class BaseCalibration(BaseModule):
         elif class_map is not None:
             raise UserError('calibration.class_map: expected residual=True')
 
-    @property
-    def starts_trained(self) -> bool:
-        """Whether it is of use before it has learnt: as the black box is."""
-        return self.start is not None
-
     @abstractmethod
     def predict_logits(self, x: Tensor) -> Tensor:
         """Map inputs (B, C + black_box_classes, H, W) to logits."""
-
-    @property
-    def last_layer(self) -> nn.Module:
-        """The layer that gives the logits, for ``residual``."""
-        raise UserError(
-            f'calibration.residual=True: {type(self).__name__} has no property'
-            ' `last_layer`, the layer that starts at zero'
-        )
 
     def start_as_black_box(self) -> None:
         """Let the net add nothing, if it is to start as the black box.
 
         Subclasses call it once they are built.
         """
-        if self.start is not None:
-            for parameter in self.last_layer.parameters():
-                nn.init.zeros_(parameter)
+        if self.start is None:
+            return
+        if self.last_layer is None:
+            raise UserError(
+                f'calibration.residual=True: {type(self).__name__} names no '
+                '`last_layer` that could start at zero'
+            )
+        for parameter in self.last_layer.parameters():
+            nn.init.zeros_(parameter)
 
     def init_weights(self) -> None:
         """Initialise; only trained weights replace the zero at the start."""
@@ -121,11 +119,8 @@ class BaseCalibration(BaseModule):
         if self.in_channels is not None:
             channels(image, **{'calibration.in_channels': self.in_channels})
         given = 0 if black_box_probs is None else black_box_probs.shape[1]
-        if given != self.black_box_classes:
-            raise UserError(
-                f'calibration.black_box_classes={self.black_box_classes}, but '
-                f'the black box predicts {given} classes: make them agree'
-            )
+        expected = {'calibration.black_box_classes': self.black_box_classes}
+        agree({**expected, 'classes that the black box predicts': given})
         if black_box_probs is not None:
             image = torch.cat((image, black_box_probs), dim=1)
         image = fast_layout(image)
@@ -188,9 +183,8 @@ class BlackBoxStart(nn.Module):
         known = {*range(black_box_classes)} >= {*(class_map or [-1])}
         if not known or len(class_map) != num_classes:
             raise UserError(
-                f'calibration.residual=True with class_map={class_map}: for '
-                f'each of the {num_classes} classes, expected that one of the '
-                f"black box's {black_box_classes} that it starts from"
+                f'calibration.residual=True with class_map={class_map}: '
+                f'expected {num_classes} ids below {black_box_classes}'
             )
         sources = torch.tensor(class_map)
         sharers = sources.bincount(minlength=black_box_classes)[sources]

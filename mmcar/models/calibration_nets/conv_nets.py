@@ -1,7 +1,6 @@
 """The paper's F: on top of a black box, and of the image alone."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import torch.nn.functional as F
@@ -9,7 +8,7 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ...utils.checks import at_least
-from ..parts import conv_block
+from ..parts import conv_blocks
 from .base import ConvNetCalibration
 
 
@@ -37,12 +36,9 @@ class ConvCalibration(ConvNetCalibration):
         super().__init__(**kwargs)
         at_least(1, channels=channels, num_blocks=num_blocks)
         widths = [self.input_channels] + [channels] * num_blocks
-        blocks = [
-            conv_block(i, o, norm_cfg, dropout) for i, o in pairwise(widths)
-        ]
-        self.layers = nn.Sequential(
-            *blocks, nn.Conv2d(channels, self.num_classes, 1)
-        )
+        blocks = conv_blocks(widths, norm_cfg, dropout)
+        logits = nn.Conv2d(channels, self.num_classes, 1)
+        self.layers = nn.Sequential(*blocks, logits)
         self.start_as_black_box()
 
     @property
@@ -79,22 +75,16 @@ class SegNetCalibration(ConvNetCalibration):
     ) -> None:
         super().__init__(**kwargs)
         at_least(1, base_channels=base_channels)
-
-        def stage_of(widths: list[int]) -> nn.Sequential:
-            """Blocks from each width to the next."""
-            pairs = pairwise(widths)
-            return nn.Sequential(
-                *(conv_block(i, o, norm_cfg, dropout) for i, o in pairs)
-            )
-
         self.down, self.up = nn.ModuleList(), nn.ModuleList()
         before = self.input_channels
         for stage, convs in enumerate(stage_convs):
             at_least(1, stage_convs=convs)
             width = base_channels * 2 ** min(stage, 3)
             after = base_channels if stage == 0 else before
-            self.down.append(stage_of([before] + [width] * convs))
-            self.up.insert(0, stage_of([width] * convs + [after]))
+            down, up = [before] + [width] * convs, [width] * convs + [after]
+            down, up = (conv_blocks(w, norm_cfg, dropout) for w in (down, up))
+            self.down.append(nn.Sequential(*down))
+            self.up.insert(0, nn.Sequential(*up))
             before = width
         self.logits = nn.Conv2d(base_channels, self.num_classes, 1)
         self.start_as_black_box()

@@ -57,9 +57,7 @@ class KnownDistribution(FixedCalibration):
             data_samples: Carry all annotators' labels, ``gt_sem_segs``.
         """
         if not data_samples:
-            raise UserError(
-                'KnownDistribution needs data samples with gt_sem_segs'
-            )
+            raise UserError('KnownDistribution needs data samples')
         # Labels may have the original size, and lack the batch's padding.
         size, fill = (image.shape[-2], image.shape[-1]), 1 / self.num_classes
         probs = []
@@ -120,12 +118,7 @@ class UniformCalibration(FixedCalibration):
     have no meaning. Arguments as in :class:`FixedCalibration`.
     """
 
-    def forward(
-        self,
-        image: Tensor,
-        black_box_probs: Tensor | None = None,
-        data_samples: Sequence[SegDataSample] | None = None,
-    ) -> Tensor:
+    def forward(self, image: Tensor, *_: object) -> Tensor:
         """Return zeros as logits (B, K, H, W); only image sizes count."""
         size = image.shape[-2:]
         return image.new_zeros(len(image), self.num_classes, *size)

@@ -9,7 +9,7 @@ from mmseg.models.utils import resize
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
-from ...utils.checks import at_least
+from ...utils.checks import agree, at_least
 from ...utils.errors import UserError
 from .base import BaseCalibration
 
@@ -44,25 +44,16 @@ class MMSegCalibration(BaseCalibration):
             self.in_channels = backbone['in_channels'] - self.black_box_classes
         self.neck = None if neck is None else MODELS.build(neck)
         head = MODELS.build({'num_classes': num_classes, **decode_head})
-        if head.out_channels != num_classes:
-            raise UserError(
-                f'calibration.decode_head has {head.out_channels} output '
-                f'channels: expected num_classes={num_classes}'
-            )
+        found = {'calibration.decode_head.out_channels': head.out_channels}
+        agree({**found, 'num_classes': num_classes})
         self.decode_head = head
         self.divisor = size_divisor(self.backbone)
         self.start_as_black_box()
 
     @property
-    def last_layer(self) -> nn.Module:
-        """The layer that gives the logits."""
-        head = self.decode_head
-        if not hasattr(head, 'conv_seg'):
-            raise UserError(
-                f'calibration.residual=True: {type(head).__name__} has no '
-                'layer conv_seg to start at zero'
-            )
-        return head.conv_seg
+    def last_layer(self) -> nn.Module | None:
+        """The layer that gives the logits, of MMSeg's usual decode heads."""
+        return getattr(self.decode_head, 'conv_seg', None)
 
     def predict_logits(self, x: Tensor) -> Tensor:
         """Map inputs (B, C + black_box_classes, H, W) to logits."""

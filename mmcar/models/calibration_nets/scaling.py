@@ -62,9 +62,8 @@ class ProbabilityScaling(nn.Module):
         finite = weight.isfinite().all() and bias.isfinite().all()
         if found != expected or not finite:
             raise UserError(
-                f'decode_head.scaling: {method} scaling by values of shapes '
-                f'{found}: expected finite ones, {expected}; fit it again with'
-                ' tools/calibrate.py'
+                f'decode_head.scaling: {method} by values of shapes {found}, '
+                f'expected finite ones, {expected}: run tools/calibrate.py'
             )
         self.method = method
         device = self.temperature.device

@@ -8,8 +8,7 @@ from mmengine.runner.checkpoint import _load_checkpoint_with_prefix
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
-from ...utils.checks import at_least
-from ...utils.errors import UserError
+from ...utils.checks import agree, at_least
 from ...utils.precision import safe_log
 from ...utils.windows import Window, stitch
 from ..black_boxes.base import prior_of
@@ -97,10 +96,8 @@ class CARHead(BaseModule):
             load_weights(
                 module,
                 weights,
-                source=f'decode_head.{path}.init_cfg.checkpoint='
+                f'decode_head.{path}.init_cfg.checkpoint='
                 f'{cfg["checkpoint"]!r} with prefix={prefix!r}',
-                advice='Make the config of this part and that of the '
-                'checkpoint agree.',
             )
 
     def _build_calibration(self, cfg: dict | None) -> nn.Module | None:
@@ -108,11 +105,8 @@ class CARHead(BaseModule):
         if cfg is not None:
             cfg = {**(dict(black_box_classes=known) if known else {}), **cfg}
             return build_part('calibration', cfg, self.num_classes)
-        if known != self.num_classes:
-            raise UserError(
-                f'the black box has {known} classes, the task '
-                f'{self.num_classes}: set decode_head.calibration.'
-            )
+        found = {'classes of a black box without calibration': known}
+        agree({**found, 'num_classes': self.num_classes})
         return None
 
     def calibrate(
@@ -144,7 +138,7 @@ class CARHead(BaseModule):
             def see(x: Tensor, own: Tensor | None) -> Tensor:
                 return self.scaling.log_probs(self.calibration(x, own)).exp()
 
-            logits = safe_log(stitch(see, image, prior, *window))
+            logits = safe_log(stitch(see, image, prior, window))
             return self.scaling(logits)
         else:
             logits = self.calibration(image, prior, data_samples)
@@ -155,7 +149,6 @@ class CARHead(BaseModule):
         image: Tensor,
         data_samples: Sequence | None = None,
         window: Window | None = None,
-        prior: Tensor | None = None,
     ) -> CARState:
         """Compute all of a batch that does not depend on noise.
 
@@ -163,10 +156,8 @@ class CARHead(BaseModule):
             image: Normalised images (B, C, H, W).
             data_samples: Their data samples, where a part needs them.
             window: See :meth:`calibrate`.
-            prior: Likewise.
         """
-        if prior is None:
-            prior = prior_of(self.black_box, image, data_samples)
+        prior = prior_of(self.black_box, image, data_samples)
         log_probs = self.calibrate(image, data_samples, prior, window)
         features = self.generator.encode(image, log_probs)
         return CARState(log_probs, prior, features)

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
-from ...utils.checks import at_least, channels, fraction
+from ...utils.checks import at_least, channels
 from ..parts import SLOPE
 from .base import BaseGenerator
 
@@ -76,7 +76,6 @@ class AuthorsUNet(BaseGenerator):
     ) -> None:
         at_least(2, num_classes=num_classes)
         at_least(1, in_channels=in_channels, base_channels=base_channels)
-        fraction(dropout=dropout)
         super().__init__(noise_size, **kwargs)
         self.num_classes = num_classes
         self.in_channels = in_channels

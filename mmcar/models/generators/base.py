@@ -6,7 +6,7 @@ Shapes: B images, K classes, S samples per image, d numbers of noise.
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from mmengine.model import BaseModule
@@ -16,22 +16,6 @@ from torch.utils.checkpoint import checkpoint
 
 from ...sampling.kernels import bounded_softmax, class_argmax
 from ...utils.checks import at_least, not_negative
-from ...utils.errors import UserError
-
-Consumer = Callable[[Tensor], tuple[Tensor, ...]]
-
-
-class GeneratorOutput(NamedTuple):
-    """What a generator returns.
-
-    Attributes:
-        results: Probabilities (S, B, K, H, W), or what ``consume`` returned
-            for each chunk of samples.
-        posterior: Mean and log-variance (B, d) of a latent code, or None.
-    """
-
-    results: Tensor | list[tuple[Tensor, ...]]
-    posterior: tuple[Tensor, Tensor] | None
 
 
 class BaseGenerator(BaseModule):
@@ -117,49 +101,47 @@ class BaseGenerator(BaseModule):
         """Return mean and log-variance (B, d) of the latent code, if any."""
         return None
 
-    def forward(
-        self,
-        image: Tensor,
-        log_probs: Tensor,
-        z: Tensor,
-        consume: Consumer | None = None,
-        chunk_size: int | None = None,
-    ) -> GeneratorOutput:
+    def forward(self, image: Tensor, log_probs: Tensor, z: Tensor) -> Tensor:
         """Sample label maps.
-
-        With ``consume`` and ``chunk_size`` the samples are decoded and
-        consumed chunk by chunk, and their activations computed again in the
-        backward pass: memory holds one chunk, whatever S. What is called
-        must not depend on the other samples (as batch norm does) nor keep
-        statistics.
 
         Args:
             image: Images (B, C, H, W).
             log_probs: F's log-probabilities (B, K, H, W).
             z: Standard normal noise (S, B, d).
-            consume: Reduces probabilities (s, B, K, H, W) of s samples to a
-                tuple of tensors, which is all that is kept of them.
-            chunk_size: Samples per chunk; None: all at once.
 
         Returns:
-            Probabilities, or the list of what ``consume`` returned, and the
-            posterior of the latent code.
+            Probabilities (S, B, K, H, W).
         """
-        if z.shape[1:] != (len(image), self.noise_size):
-            raise UserError(
-                f'noise of shape {tuple(z.shape)}: expected (samples, '
-                f'{len(image)} images, noise_size={self.noise_size})'
-            )
-        features = self.encode(image, log_probs)
-        posterior = self.posterior(features)
-        if consume is None:
-            return GeneratorOutput(self.sample(features, z), posterior)
-        at_least(1, chunk_size=len(z) if chunk_size is None else chunk_size)
+        return self.sample(self.encode(image, log_probs), z)
+
+    def consume_samples(
+        self,
+        features: Any,
+        z: Tensor,
+        consume: Callable[[Tensor], tuple[Tensor, ...]],
+        chunk_size: int | None = None,
+    ) -> list[tuple[Tensor, ...]]:
+        """Sample label maps and reduce them chunk by chunk.
+
+        Activations are computed again in the backward pass: memory holds one
+        chunk, whatever S. What is called must not depend on the other samples
+        (as batch norm does) nor keep statistics.
+
+        Args:
+            features: What `encode` returned.
+            z: Standard normal noise (S, B, d).
+            consume: Reduces probabilities (s, B, K, H, W) of s samples to
+                a tuple of tensors, which is all that is kept of them.
+            chunk_size: Samples per chunk; None: all at once, and activations
+                are kept.
+
+        Returns:
+            What ``consume`` returned for each chunk.
+        """
 
         def run(chunk: Tensor) -> tuple[Tensor, ...]:
             return consume(self.sample(features, chunk))
 
         if chunk_size and torch.is_grad_enabled():
             run = partial(checkpoint, run, use_reentrant=False)
-        results = [run(chunk) for chunk in z.split(chunk_size or len(z))]
-        return GeneratorOutput(results, posterior)
+        return [run(chunk) for chunk in z.split(chunk_size or len(z))]

@@ -150,6 +150,7 @@ class RegionSampler(WeightedSampler):
         border: Standard deviation in pixels by which regions blend.
         common: Share of the variance that all pixels have in common: 1 is
             one number per class and image.
+        floor: See :class:`WeightedSampler`.
         kwargs: Other arguments of :class:`WeightedSampler`.
     """
 
@@ -162,6 +163,7 @@ class RegionSampler(WeightedSampler):
         undecided: float = 0.05,
         border: float = 2.0,
         common: float = 0.0,
+        floor: float = 0.0,
         **kwargs: Any,
     ) -> None:
         at_least(1, max_regions=max_regions)
@@ -170,7 +172,7 @@ class RegionSampler(WeightedSampler):
         not_negative(border=border)
         fraction(undecided=undecided)
         positive(undecided=undecided)
-        super().__init__(num_classes, max_regions + 1, **kwargs)
+        super().__init__(num_classes, max_regions + 1, floor, **kwargs)
         self.max_regions, self.undecided = max_regions, undecided
         self.border, self.common = border, common
 

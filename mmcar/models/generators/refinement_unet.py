@@ -16,7 +16,7 @@ from ...sampling import build_gumbel
 from ...sampling.kernels import FoldedDecoder, bounded_exp, fast_layout, fold
 from ...utils.checks import at_least, channels, fraction, one_of, positive
 from ...utils.windows import Window, stitch, window_for
-from ..parts import conv_block
+from ..parts import conv_blocks
 from .base import BaseGenerator
 from .unet_blocks import UpBlock
 
@@ -41,9 +41,9 @@ class UNetFeatures(NamedTuple):
     posterior: tuple[Tensor, Tensor] | None = None
 
 
+# What is looked at in windows, again for every sample: F's log-probabilities
+# (B, K, H, W), the image (B, C, H, W), size and stride of the windows.
 LargeImage = tuple[Tensor, Tensor, Window]
-"""What is looked at in windows, again for every sample: F's log-probabilities
-(B, K, H, W), the image (B, C, H, W), size and stride of the windows."""
 
 
 @MODELS.register_module()
@@ -110,10 +110,7 @@ class RefinementUNet(BaseGenerator):
 
         widths = [base_channels * 2**level for level in range(depth)]
         widths = [in_channels + num_classes, *widths]
-        self.down = nn.ModuleList(
-            conv_block(i, o, norm_cfg, dropout, stride=2)
-            for i, o in pairwise(widths)
-        )
+        self.down = nn.ModuleList(conv_blocks(widths, norm_cfg, dropout, 2))
         # From the deepest level up; the last skip connection is the input.
         skips = widths[-2::-1]
         outs = [widths[-1], *skips[:-1], base_channels]
@@ -172,7 +169,7 @@ class RefinementUNet(BaseGenerator):
                 return self._refine(self._look(image, own), one[None])[0]
 
             maps = [  # the same noise in all windows
-                stitch(partial(refine, one=one), image, log_probs, *windows)
+                stitch(partial(refine, one=one), image, log_probs, windows)
                 for one in z
             ]
             logits = torch.stack(maps)

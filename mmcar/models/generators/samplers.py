@@ -6,12 +6,12 @@ from typing import Any
 import torch
 from mmseg.registry import MODELS
 from torch import Tensor
+from typing_extensions import Unpack
 
-from ...sampling import build_gumbel
+from ...sampling import GumbelSettings, build_gumbel
 from ...sampling.kernels import gumbel_from_normal
 from ...sampling.margins import NOISE_SIZE, Margins
-from ...utils.checks import positive
-from ...utils.errors import UserError
+from ...utils.checks import agree, positive
 from ...utils.precision import safe_log
 from ...utils.windows import stitch, window_for
 from ..parts import build_part
@@ -28,6 +28,9 @@ class GumbelSampler(BaseGenerator):
 
     Args:
         num_classes: Number of classes, K.
+        temperature: 0 gives one-hot maps; above, a softmax around the same
+            argmax, whose *mean* is F only in the limit.
+        init_cfg: Initialisation config of MMEngine.
         correlation_length: None for one number per class and image, or the
             correlation length in pixels of a smooth field.
         num_features: Waves that make up a field.
@@ -39,30 +42,16 @@ class GumbelSampler(BaseGenerator):
         groups: Ids of classes that are names of one thing, as classes and
             their twins are: names are drawn once per image, what a pixel
             shows by the settings above (:class:`GroupedGumbel`).
-        temperature: 0 gives one-hot maps; above, a softmax around the same
-            argmax, whose *mean* is F only in the limit.
-        init_cfg: Initialisation config of MMEngine.
     """
 
     def __init__(
         self,
         num_classes: int,
-        correlation_length: float | None = None,
-        num_features: int = 32,
-        common: float = 0.0,
-        floor: float = 0.0,
-        groups: Sequence[Sequence[int]] | None = None,
         temperature: float = 0.0,
         init_cfg: dict | list | None = None,
+        **settings: Unpack[GumbelSettings],
     ) -> None:
-        gumbel = build_gumbel(
-            num_classes,
-            groups,
-            correlation_length=correlation_length,
-            num_features=num_features,
-            common=common,
-            floor=floor,
-        )
+        gumbel = build_gumbel(num_classes, **settings)
         super().__init__(gumbel.noise_size, temperature, init_cfg)
         self.num_classes = num_classes
         self.gumbel = gumbel
@@ -105,6 +94,8 @@ class TunedSampler(GumbelSampler):
     """
 
     needs_calibration = False
+    # The net runs once, nothing but noise is added per sample.
+    independent_samples = True
 
     def __init__(
         self,
@@ -117,17 +108,9 @@ class TunedSampler(GumbelSampler):
         positive(net_temperature=net_temperature, temperature=temperature)
         super().__init__(num_classes, temperature=temperature, **kwargs)
         self.net = build_part('generator.net', net, num_classes)
-        if getattr(self.net, 'black_box_classes', 0):
-            raise UserError(
-                'generator.net.black_box_classes: expected 0, as G does not '
-                'see the black box'
-            )
+        seen = getattr(self.net, 'black_box_classes', 0)
+        agree({'generator.net.black_box_classes': seen, 'what G sees': 0})
         self.net_temperature = net_temperature
-
-    @property
-    def independent_samples(self) -> bool:
-        """Always: the net runs once, nothing but noise is added per sample."""
-        return True
 
     def encode(self, image: Tensor, log_probs: Tensor | None) -> Tensor:
         """Return the net's log-probabilities (B, K, H, W), whatever F's."""
@@ -139,7 +122,7 @@ class TunedSampler(GumbelSampler):
 
         if window is not None:
             probs = stitch(
-                lambda x, _: log_probs_of(x).exp(), image, None, *window
+                lambda x, _: log_probs_of(x).exp(), image, None, window
             )
             return self.gumbel.likely(safe_log(probs))
         log_probs = log_probs_of(image)
@@ -187,8 +170,8 @@ class IndependentPixelSampler(ArgmaxSampler):
         return logits
 
 
+# F's log-probabilities (B, K, H, W), and what gives the scores encoded.
 RankedFeatures = tuple[Tensor, Any]
-"""F's log-probabilities (B, K, H, W), and what gives the scores encoded."""
 
 
 @MODELS.register_module()
@@ -213,6 +196,7 @@ class RankedGenerator(BaseGenerator):
     """
 
     joint_samples = True
+    one_hot = True  # samples proper
 
     def __init__(
         self,
@@ -229,11 +213,6 @@ class RankedGenerator(BaseGenerator):
         self.generator = inner
         self.margins = Margins(num_classes, groups)
 
-    @property
-    def one_hot(self) -> bool:
-        """Samples proper are label maps."""
-        return True
-
     def encode(self, image: Tensor, log_probs: Tensor) -> RankedFeatures:
         """Run what needs no noise of the generator of the scores."""
         return log_probs, self.generator.encode(image, log_probs)
@@ -245,9 +224,7 @@ class RankedGenerator(BaseGenerator):
         scores = self.generator.decode(inner, own)
         return self.margins.maps(scores, log_probs, noise, self._temperature)
 
-    def sample(self, features: RankedFeatures, z: Tensor) -> Tensor:
-        """Return soft maps (S, B, K, H, W), in full precision."""
-        return self.decode(features, z)
+    sample = decode  # soft maps in full precision
 
     def sample_labels(self, features: RankedFeatures, z: Tensor) -> Tensor:
         """Return label maps (S, B, H, W), scores one sample at a time."""

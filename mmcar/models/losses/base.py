@@ -10,8 +10,8 @@ from ...utils.checks import not_negative
 from ...utils.errors import UserError
 from ...utils.precision import full_precision
 
+# Fields of a `SampleBatch` that are filled only if a loss needs them.
 ALL_NEEDS = frozenset(('samples', 'log_probs'))
-"""Fields of a `SampleBatch` that are filled only if a loss needs them."""
 
 
 @dataclass

@@ -8,6 +8,7 @@ import torch
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
+from ...utils.checks import agree
 from ...utils.errors import UserError
 from ...utils.precision import full_precision
 from .base import BaseLoss, Losses
@@ -45,11 +46,9 @@ def label_cross_entropy(
         Mean over the pixels that count, weighted by the class of their
         label; a scalar, 0 if no pixel counts.
     """
-    if class_weight is not None and len(class_weight) != log_probs.shape[1]:
-        raise UserError(
-            f'class_weight has {len(class_weight)} numbers: expected one for '
-            f'each of the {log_probs.shape[1]} classes.'
-        )
+    if class_weight is not None:
+        classes = {'classes': log_probs.shape[1]}
+        agree({'numbers in class_weight': len(class_weight), **classes})
     shares = target
     if target.dim() < log_probs.dim():
         known = target != ignore_index
@@ -146,7 +145,7 @@ class PixelLosses(Losses):
                 if isinstance(loss, BaseLoss):
                     losses[name] = loss(log_probs, *target)
                 elif soft is None:
-                    losses[name] = self._stock_loss(loss, log_probs, label)
+                    losses[name] = self._mmseg_loss(loss, log_probs, label)
                 else:
                     raise UserError(
                         f'train_cfg.soft_labels=True: {type(loss).__name__} '
@@ -154,7 +153,7 @@ class PixelLosses(Losses):
                     )
         return losses
 
-    def _stock_loss(
+    def _mmseg_loss(
         self, loss: nn.Module, log_probs: Tensor, label: Tensor
     ) -> Tensor:
         """Call a loss as MMSeg's decode heads do."""
@@ -189,7 +188,6 @@ def _refuse_unfit(cfg: Mapping) -> None:
     for unfit in UNFIT:
         if all(known.get(key) == value for key, value in unfit.items()):
             raise UserError(
-                f'model.loss_pixels: {unfit} does not learn a distribution '
-                'over classes; expected LabelCrossEntropy, or one of MMSeg '
-                'with a softmax'
+                f'model.loss_pixels: {unfit} learns no distribution over '
+                'classes; expected LabelCrossEntropy, or one with a softmax'
             )

@@ -29,13 +29,13 @@ def _squared_error(p: Tensor, q: Tensor) -> Tensor:
     return 0.5 * (p - q).square().sum(1)
 
 
+# By name; of sample mean and target (B, K, ...), result (B, ...).
 DIVERGENCES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     'reverse_kl': _kl,
     'forward_kl': lambda mean, target: _kl(target, mean),
     'js': _js,
     'squared_error': _squared_error,
 }
-"""By name; of sample mean and target (B, K, ...), result (B, ...)."""
 
 
 def pixel_divergence(
@@ -111,11 +111,8 @@ class CalibrationLoss(BaseLoss):
         super().__init__(loss_weight, **kwargs)
         one_of(DIVERGENCES, divergence=divergence)
         one_of(('mix', 'clamp'), floor=floor)
-        self.divergence = divergence
-        self.eps = eps
-        self.floor = floor
-        self.count_ignored = count_ignored
-        self.unbiased = unbiased
+        self.divergence, self.eps, self.floor = divergence, eps, floor
+        self.count_ignored, self.unbiased = count_ignored, unbiased
         if unbiased:  # of the others no unbiased estimate exists
             one_of(('squared_error',), **{'unbiased: divergence': divergence})
             self.needs = frozenset(('log_probs', 'samples'))

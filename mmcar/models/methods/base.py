@@ -21,7 +21,7 @@ from ..segmentors.stochastic_segmentor import StochasticSegmentor
 from ..segmentors.training import TrainBatch
 
 
-class PeerSegmentor(StochasticSegmentor):
+class FeatureSegmentor(StochasticSegmentor):
     """Features of every pixel, from any net, and what a method adds.
 
     All that trains is one network, ``net``: the net that gives the features
@@ -72,10 +72,7 @@ class PeerSegmentor(StochasticSegmentor):
             return self.net['features'](image, own).float()
 
         window = None if self.net.training else self.window_for(inputs)
-        if window is None:
-            features = see(inputs, prior)
-        else:
-            features = stitch(see, inputs, prior, *window)
+        features = stitch(see, inputs, prior, window)
         beside = inputs if prior is None else torch.cat((inputs, prior), 1)
         return self.state(features, beside)
 

@@ -32,6 +32,9 @@ class ExactMargins(WrappedSegmentor):
             the model by default.
     """
 
+    joint_samples = True  # ranks are those among all samples
+    one_hot = True
+
     def __init__(
         self,
         model: dict,
@@ -57,16 +60,6 @@ class ExactMargins(WrappedSegmentor):
     def extra_predictions(self, state: Any) -> dict[str, Tensor]:
         """The model's."""
         return self.model.extra_predictions(state)
-
-    @property
-    def joint_samples(self) -> bool:
-        """Always: ranks are those among all samples."""
-        return True
-
-    @property
-    def one_hot(self) -> bool:
-        """Samples are label maps."""
-        return True
 
     def noise_shape(self, size: tuple[int, int]) -> tuple[int, ...]:
         """That of the ranks, and the model's in one row."""

@@ -19,8 +19,8 @@ from ..segmentors.training import TrainBatch
 from .base import WrappedSegmentor
 from .ssn import StochasticSegmentationNetwork
 
+# Of centred log-probabilities: what is certain needs no more.
 LARGEST = 8.0
-"""Of centred log-probabilities: what is certain needs no more."""
 
 
 class FlowState(NamedTuple):
@@ -145,7 +145,7 @@ class FlowSSN(WrappedSegmentor):
             return self.model.losses(name, batch)
         with torch.no_grad():
             state = self.encode(batch.image, batch.data_samples)
-            z = self.draw_noise(batch.image, batch.data_samples, 1, batch.seed)
+            z = self.train_noise(batch, 1)
             start = self.start(state, z)
         t = torch.special.ndtr(z[0, :, 0])
         # Nobody knows the end of an unlabelled pixel: what F expects it is.

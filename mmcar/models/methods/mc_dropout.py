@@ -110,8 +110,6 @@ class MCDropout(CARSegmentor):
                 'decode_head.generator draws all samples from one F, here '
                 'each has its own: expected another, or ExactMargins around'
             )
-        if not 0 < dropout < 1:
-            raise UserError(f'dropout={dropout!r}: expected 0 < dropout < 1')
         modules = dict(net.named_modules())
         for name in dropout_after:
             if name not in modules:
@@ -193,7 +191,3 @@ class MCDropout(CARSegmentor):
             features = generator.encode(state.image, log_probs)
             drawn.append(getattr(generator, how)(features, own[None]))
         return torch.cat(drawn)
-
-    def extra_predictions(self, state: DropoutState) -> dict[str, Tensor]:
-        """The black box's probabilities."""
-        return {} if state.prior is None else dict(black_box_probs=state.prior)

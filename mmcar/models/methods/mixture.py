@@ -12,7 +12,7 @@ from mmseg.registry import MODELS
 from torch import Tensor, nn
 
 from ...compat.configs import read_config
-from ...utils.checks import at_least, one_of, positive
+from ...utils.checks import agree, at_least, one_of, positive
 from ...utils.errors import UserError
 from ...utils.precision import log_mean
 from ..segmentors.stochastic_segmentor import StochasticSegmentor
@@ -139,18 +139,15 @@ class DeepEnsemble(MixtureSegmentor):
             member = read_config(member, key='member').model
         number = num_members or len(checkpoints)
         at_least(1, num_members=number)
-        if checkpoints and len(checkpoints) != number:
-            raise UserError(
-                f'num_members={number}, but {len(checkpoints)} checkpoints'
-            )
+        given = len(checkpoints) or number
+        agree({'num_members': number, 'number of checkpoints': given})
         inner = member, data_preprocessor, test_cfg
         members = [build_inner(*inner) for _ in range(number)]
         super().__init__(**settings_of(members[0]), **kwargs)
         self.data_preprocessor = members[0].data_preprocessor
         self.members = nn.ModuleList(members)
         for model, path in zip(members, checkpoints, strict=False):
-            advice = 'Make `member` the config that it was trained with.'
-            load_checkpoint(model, path, f'checkpoints: {path!r}', advice)
+            load_checkpoint(model, path, f'checkpoints: {path!r}')
             model.requires_grad_(False)
 
     @property

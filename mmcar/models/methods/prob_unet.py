@@ -14,10 +14,10 @@ from ...utils.checks import at_least
 from ..losses.pixel_losses import label_cross_entropy
 from ..losses.sample_losses import standard_normal_kl
 from ..segmentors.training import TrainBatch
-from .base import PeerSegmentor
+from .base import FeatureSegmentor
 
+# Mean and log-variance (B, d) of a latent code.
 Gaussian = tuple[Tensor, Tensor]
-"""Mean and log-variance (B, d) of a latent code."""
 
 
 class LatentState(NamedTuple):
@@ -108,7 +108,7 @@ class LatentHead(BaseModule):
 
 
 @MODELS.register_module()
-class ProbabilisticUNet(PeerSegmentor):
+class ProbabilisticUNet(FeatureSegmentor):
     """A conditional VAE: a latent code per sample, drawn from a prior net.
 
     It learns by the evidence lower bound with a posterior net that sees the
@@ -117,7 +117,7 @@ class ProbabilisticUNet(PeerSegmentor):
 
     Args:
         num_classes: Number of classes K.
-        net: See :class:`PeerSegmentor`; a U-Net in the paper.
+        net: See :class:`FeatureSegmentor`; a U-Net in the paper.
         latent_size: Length d of the latent code.
         beta: Weight of the KL divergence; 1 is the bound itself.
         encoder_channels: Widths of the prior and the posterior net, one per
@@ -127,7 +127,7 @@ class ProbabilisticUNet(PeerSegmentor):
             paper.
         head_convs: 1x1 convolutions on features and code.
         in_channels: Channels of an image.
-        kwargs: See :class:`PeerSegmentor`.
+        kwargs: See :class:`FeatureSegmentor`.
     """
 
     def __init__(
@@ -144,12 +144,7 @@ class ProbabilisticUNet(PeerSegmentor):
         **kwargs: Any,
     ) -> None:
         super().__init__(num_classes, net, **kwargs)
-        at_least(
-            1,
-            latent_size=latent_size,
-            encoder_convs=encoder_convs,
-            levels=len(encoder_channels),
-        )
+        at_least(1, latent_size=latent_size, encoder_convs=encoder_convs)
         at_least(2, head_convs=head_convs)
         self.latent_size, self.beta = latent_size, beta
         seen = in_channels
@@ -185,7 +180,7 @@ class ProbabilisticUNet(PeerSegmentor):
         state = self.encode(batch.image, batch.data_samples)
         with_label = torch.cat((state.seen, batch.real), dim=1)
         posterior = self.net['posterior'](with_label)
-        z = self.draw_noise(batch.image, batch.data_samples, 1, batch.seed)
+        z = self.train_noise(batch, 1)
         logits = self.net['head'](state.features, _codes(posterior, z))[0]
         entropy = label_cross_entropy(
             logits.log_softmax(1), batch.label, ignore_index=self.ignore_index

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from ...utils.checks import at_least
 from ..segmentors.training import TrainBatch
-from .base import PeerSegmentor
+from .base import FeatureSegmentor
 
 
 class LowRankGaussian(NamedTuple):
@@ -62,7 +62,7 @@ def monte_carlo_likelihood(
 
 
 @MODELS.register_module()
-class StochasticSegmentationNetwork(PeerSegmentor):
+class StochasticSegmentationNetwork(FeatureSegmentor):
     """Draws logits of the whole image from one low-rank Gaussian.
 
     Three 1x1 convolutions on the features of a net give the mean, the factor
@@ -71,14 +71,14 @@ class StochasticSegmentationNetwork(PeerSegmentor):
 
     Args:
         num_classes: Number of classes K.
-        net: See :class:`PeerSegmentor`.
+        net: See :class:`FeatureSegmentor`.
         rank: Columns of the factor, R.
         diagonal: Whether every pixel varies on its own as well. Its noise
             has K numbers per pixel: leave it out for large images.
         train_samples: Draws per image of the Monte-Carlo estimate.
         every_annotator: Learn from the labels of all annotators of an image,
             not from one that is drawn.
-        kwargs: See :class:`PeerSegmentor`.
+        kwargs: See :class:`FeatureSegmentor`.
     """
 
     def __init__(
@@ -130,9 +130,7 @@ class StochasticSegmentationNetwork(PeerSegmentor):
     def losses(self, name: str, batch: TrainBatch) -> dict[str, Tensor]:
         """Negative log-likelihood per known pixel."""
         gaussian = self.encode(batch.image, batch.data_samples)
-        z = self.draw_noise(
-            batch.image, batch.data_samples, self.train_samples, batch.seed
-        )
+        z = self.train_noise(batch, self.train_samples)
         every = self.every_annotator
         labels = batch.labels() if every else batch.label[:, None]
         likelihood = monte_carlo_likelihood(

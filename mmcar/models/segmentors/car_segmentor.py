@@ -8,6 +8,7 @@ import torch
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
+from ...utils.checks import agree
 from ...utils.errors import UserError
 from ...utils.precision import full_precision
 from ..data_preprocessor import InputNorm
@@ -82,11 +83,9 @@ class CARSegmentor(StochasticSegmentor):
         )
         self.decode_head = head
         self.train_cfg = complete('train_cfg', train_cfg, TRAIN_CFG)
-        self.discriminator = None
-        if discriminator is not None:
-            self.discriminator = build_part(
-                'discriminator', discriminator, self.num_classes
-            )
+        self.discriminator = discriminator and build_part(
+            'discriminator', discriminator, self.num_classes
+        )
         self.loss_pixels = PixelLosses(
             loss_pixels or dict(type='LabelCrossEntropy'), self.ignore_index
         )
@@ -96,8 +95,7 @@ class CARSegmentor(StochasticSegmentor):
         self.loss_adv = MODELS.build(loss_adv or dict(type='AdversarialLoss'))
         if not hasattr(self.loss_adv, 'discriminator'):
             raise UserError(
-                f'model.loss_adv.type={type(self.loss_adv).__name__!r} is no '
-                'game of G and D: expected AdversarialLoss.'
+                f'model.loss_adv={type(self.loss_adv).__name__}: no game of D'
             )
         self.discriminator_regularizers: list[Callable] = []
         self._check_ignore_index()
@@ -115,12 +113,10 @@ class CARSegmentor(StochasticSegmentor):
             *self.loss_samples,
         ):
             for key in ('ignore_index', 'ignore_label'):  # MMSeg's losses
-                found = getattr(part, key, own)
-                if found != own:
-                    raise UserError(
-                        f'{type(part).__name__}.{key}={found}, but '
-                        f'decode_head.ignore_index={own}: make them agree.'
-                    )
+                found = {
+                    f'{type(part).__name__}.{key}': getattr(part, key, own)
+                }
+                agree({**found, 'decode_head.ignore_index': own})
 
     def _check_chunks(self) -> None:
         """Refuse chunks where they would change the gradients."""
@@ -128,8 +124,7 @@ class CARSegmentor(StochasticSegmentor):
         if size and not self.decode_head.generator.independent_samples:
             raise UserError(
                 f'model.train_cfg.samples_per_chunk={size}: batch norm or '
-                'ranks in G would take a chunk for all there is. Leave it '
-                "out, or set generator.norm_cfg=dict(type='GN', num_groups=8)."
+                'ranks in G take a chunk for all samples; leave it out'
             )
 
     def networks(self) -> dict[str, nn.Module]:
@@ -210,15 +205,14 @@ class CARSegmentor(StochasticSegmentor):
             return probs.sum(dim=0), logits, kept  # logits (s, B, ...)
 
         number = self.train_cfg['num_samples']
+        generator = self.decode_head.generator
         log_probs = self._fixed_log_probs(batch)
-        output = self.decode_head.generator(
-            batch.image,
-            log_probs,
-            self._train_noise(batch, number),
-            consume=judge,
-            chunk_size=self.train_cfg['samples_per_chunk'],
+        features = generator.encode(batch.image, log_probs)
+        z, at_once = self.train_noise(batch, number), 'samples_per_chunk'
+        chunks = generator.consume_samples(
+            features, z, judge, self.train_cfg[at_once]
         )
-        sums, logits, kept = zip(*output.results, strict=True)
+        sums, logits, kept = zip(*chunks, strict=True)
         batch.fake = kept[0][0].detach()
         every = kept[0] if len(kept) == 1 else torch.cat(kept)
         samples = SampleBatch(
@@ -228,7 +222,7 @@ class CARSegmentor(StochasticSegmentor):
             log_probs=log_probs,
             label=batch.label,
             labels=batch.labels(),
-            posterior=output.posterior,
+            posterior=generator.posterior(features),
             num_samples=number,
         )
         losses = self.loss_samples(samples)
@@ -248,8 +242,8 @@ class CARSegmentor(StochasticSegmentor):
                 fake = generator(
                     batch.image,
                     self._fixed_log_probs(batch),
-                    self._train_noise(batch, number),
-                ).results[0]
+                    self.train_noise(batch, number),
+                )[0]
         maps = torch.cat([batch.real, fake.to(batch.real.dtype)])
         both = self.discriminator(batch.image, maps, batch.mask)
         logits = both.float().chunk(2)  # of real and of fake maps
@@ -274,8 +268,3 @@ class CARSegmentor(StochasticSegmentor):
                     batch.image, batch.data_samples
                 )
         return batch.log_probs
-
-    def _train_noise(self, batch: CARBatch, number: int) -> Tensor:
-        return self.draw_noise(
-            batch.image, batch.data_samples, number, batch.seed
-        )

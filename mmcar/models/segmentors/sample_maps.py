@@ -21,7 +21,6 @@ class SampleMaps:
     """Collects the samples of one image, at its original size.
 
     Args:
-        num_samples: How many will be added.
         num_classes: Number of classes K.
         inputs: The network's input (B, C, H, W), for its size.
         meta: Metainfo of the image.
@@ -30,13 +29,12 @@ class SampleMaps:
 
     def __init__(
         self,
-        num_samples: int,
         num_classes: int,
         inputs: Tensor,
         meta: Mapping,
         align_corners: bool,
     ) -> None:
-        self.num_samples, self.num_classes = num_samples, num_classes
+        self.num_classes = num_classes
         self.resized = is_resized(inputs, meta)
         self.restore = partial(
             to_original, meta=meta, align_corners=align_corners

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...utils.checks import at_least
 from ...utils.errors import UserError
-from ...utils.type_check import fits, misfit, nearest
+from ...utils.type_check import check_keys
 from ...utils.windows import window_of
 
 TEST_CFG = dict(
@@ -20,7 +20,7 @@ TEST_CFG = dict(
 )
 
 # What keys without a default hold; the others hold what their default is.
-CFG_HINTS: dict[str, Any] = dict(
+CFG_TYPES: dict[str, Any] = dict(
     samples_per_chunk=int | None,
     crop_size=int | Sequence[int] | None,
     stride=int | Sequence[int] | None,
@@ -40,9 +40,6 @@ def complete_test_cfg(cfg: Mapping | None, num_classes: int) -> dict:
         UserError: A key or value that cannot work.
     """
     full = complete('test_cfg', cfg, TEST_CFG)
-    if full['support_points'] is not None:
-        key = 'model.test_cfg.support_points'
-        at_least(full['num_samples'], **{key: full['support_points']})
     areas = full['max_class_area']
     if areas is not None and not (
         len(areas) == num_classes and all(0 <= area <= 1 for area in areas)
@@ -52,12 +49,11 @@ def complete_test_cfg(cfg: Mapping | None, num_classes: int) -> dict:
             f'from 0 to 1 for each of {num_classes} classes.'
         )
     window = window_of(full, 'model.test_cfg')
-    for key, sides in zip(('crop_size', 'stride'), window or (), strict=False):
-        full[key] = sides
-    if window is None and (full['crop_size'] or full['stride']):
+    if window:
+        full['crop_size'], full['stride'] = window
+    elif full['crop_size'] or full['stride']:
         raise UserError(
-            "model.test_cfg.mode='whole' has no windows: leave crop_size and "
-            "stride out, or set mode='slide'."
+            "model.test_cfg.mode='whole': leave crop_size and stride out"
         )
     return full
 
@@ -74,20 +70,9 @@ def complete(key: str, cfg: Mapping | None, defaults: Mapping) -> dict:
         UserError: An unknown key, a value of another type, or a number of
             samples below one.
     """
-    given = dict(cfg or {})
-    for name, value in given.items():
-        path = f'model.{key}.{name}'
-        if name not in defaults:
-            near = nearest(str(name), defaults, 0.5)
-            hint = f'; did you mean {near!r}?' if near else '.'
-            raise UserError(
-                f'{path} is unknown{hint} model.{key} takes '
-                f'{", ".join(sorted(defaults))}.'
-            )
-        hint = CFG_HINTS.get(name, type(defaults[name]))
-        if not fits(value, hint):
-            raise UserError(misfit(path, value, hint))
-    full = {**defaults, **given}
+    types = {k: CFG_TYPES.get(k, type(v)) for k, v in defaults.items()}
+    check_keys(f'model.{key}', cfg or {}, types)
+    full = {**defaults, **(cfg or {})}
     for name in ('num_samples', 'samples_per_chunk'):
         if full.get(name) is not None:
             at_least(1, **{f'model.{key}.{name}': full[name]})

@@ -26,10 +26,7 @@ from ...structures import KeyOwners, floods, noise_key, without_padding
 from ...utils.checks import at_least, one_of
 from ...utils.errors import UserError
 from ...utils.windows import Window, window_for
-from ..data_preprocessor import (
-    StochasticDataPreProcessor,
-    with_stochastic_preprocessor,
-)
+from ..data_preprocessor import StochasticDataPreProcessor
 from .sample_maps import SampleMaps
 from .settings import complete_test_cfg
 from .training import (
@@ -42,12 +39,12 @@ from .training import (
     norm_statistics,
 )
 
+# Probabilities below have no finite logarithm once they are rounded.
 SMALLEST = torch.finfo(torch.float32).tiny
-"""Probabilities below have no finite logarithm once they are rounded."""
+# Bytes that fit the second-level cache of a core.
 CACHE = 2**21
-"""Bytes that fit the second-level cache of a core."""
+# How often a sample that floods is drawn again; then it stays.
 TRIES = 32
-"""How often a sample that floods is drawn again; then it stays."""
 
 
 class StochasticSegmentor(BaseSegmentor):
@@ -69,7 +66,7 @@ class StochasticSegmentor(BaseSegmentor):
         test_cfg: ``num_samples`` S; ``samples_per_chunk``, drawn at once
             (None: as many as fit the cache); ``seed`` of the noise;
             ``mode='slide'`` with ``crop_size`` and ``stride`` for windows,
-            see :meth:`window_for`; ``compile``, for methods that can;
+            see :meth:`window_for`;
             ``support_points``, draws of which the ``num_samples`` are kept
             that stand for all best (fewer, better samples, but not
             independent ones); ``max_class_area``, the share of the image
@@ -83,9 +80,16 @@ class StochasticSegmentor(BaseSegmentor):
         pretrained: Accepted because MMSeg's ``init_model`` passes it; must be
             None.
         init_cfg: As in every MMEngine module.
+
+    Attributes:
+        one_hot: Whether `sample` is `sample_labels` in one-hot form.
+        joint_samples: Whether a sample depends on the others of its image.
+            Such a model draws all samples at once, whatever the chunks.
     """
 
     batch_class = TrainBatch
+    one_hot = False
+    joint_samples = False
 
     def __init__(
         self,
@@ -99,13 +103,14 @@ class StochasticSegmentor(BaseSegmentor):
         pretrained: None = None,
         init_cfg: dict | None = None,
     ) -> None:
-        super().__init__(
-            with_stochastic_preprocessor(data_preprocessor), init_cfg
-        )
+        cfg = data_preprocessor
+        if cfg is not None and cfg.get('type') == 'SegDataPreProcessor':
+            # It takes the same arguments and does the same, for more fields.
+            cfg = {**cfg, 'type': StochasticDataPreProcessor.__name__}
+        super().__init__(cfg, init_cfg)
         if pretrained is not None:
             raise UserError(
-                f'model.pretrained={pretrained!r} is not used here: set '
-                'init_cfg or checkpoint of the part that has weights.'
+                f'model.pretrained={pretrained!r}: set init_cfg of a part'
             )
         one_of(POLICIES, nonfinite=nonfinite)
         self.num_classes = num_classes
@@ -153,19 +158,6 @@ class StochasticSegmentor(BaseSegmentor):
     def sample_labels(self, state: Any, z: Tensor) -> Tensor:
         """Draw label maps (s, B, H, W); a method may know a faster way."""
         return self.sample(state, z).argmax(dim=2)
-
-    @property
-    def one_hot(self) -> bool:
-        """Whether `sample` is `sample_labels` in one-hot form."""
-        return False
-
-    @property
-    def joint_samples(self) -> bool:
-        """Whether a sample depends on the others of its image.
-
-        Such a model draws all samples at once, whatever the chunks.
-        """
-        return False
 
     @property
     def draws_independently(self) -> bool:
@@ -230,6 +222,12 @@ class StochasticSegmentor(BaseSegmentor):
         ]
         shape = self.noise_shape((inputs.shape[-2], inputs.shape[-1]))
         return self.noise(keys, num_samples, shape, seed, inputs.device)
+
+    def train_noise(self, batch: TrainBatch, num_samples: int) -> Tensor:
+        """Noise of a training step, see `draw_noise`."""
+        return self.draw_noise(
+            batch.image, batch.data_samples, num_samples, batch.seed
+        )
 
     def _name(self, data_sample: SegDataSample) -> str:
         """The key of an image's noise; names of a data set must differ."""
@@ -297,7 +295,7 @@ class StochasticSegmentor(BaseSegmentor):
         outputs = list(data_samples or (SegDataSample() for _ in inputs))
         if cfg['max_class_area'] is not None:
             z = self._redraw_floods(state, z, inputs, outputs, seed)
-        collect = partial(SampleMaps, number, self.num_classes, inputs)
+        collect = partial(SampleMaps, self.num_classes, inputs)
         drawn = [collect(s.metainfo, self.align_corners) for s in outputs]
         for chunk in z.split(self.chunk_size(inputs, number)):
             draw = self.sample_labels if self.one_hot else self.sample

@@ -77,18 +77,18 @@ class TrainBatch:
         classes flip at random, the drawn label is the only one there is.
         """
         drawn = self.label[:, None]
-        if any('gt_sem_segs' not in s or s.get('class_flips') for s in self):
+        if any(
+            'gt_sem_segs' not in s or s.get('class_flips')
+            for s in self.data_samples
+        ):
             return drawn
         size = self.image.shape[-2:]
-        maps = [s.gt_sem_segs.data for s in self]
+        maps = [s.gt_sem_segs.data for s in self.data_samples]
         most = max(len(m) for m in maps)
         full = drawn.new_full((len(maps), most, *size), self.ignore_index)
         for row, annotators in zip(full, maps, strict=True):
             row[: len(annotators)] = annotators
         return full
-
-    def __iter__(self) -> Iterator[SegDataSample]:
-        return iter(self.data_samples)
 
 
 POLICIES = ('raise', 'skip')

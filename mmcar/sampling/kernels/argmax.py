@@ -31,8 +31,8 @@ TILE = 128
 # Pixels of the rows worked on where all classes compete.
 BLOCK = 2**15
 
+# Rows and columns of a part of an image.
 Tile = tuple[slice, slice]
-"""Rows and columns of a part of an image."""
 
 
 def label_dtype(num_classes: int) -> torch.dtype:
@@ -216,19 +216,11 @@ def _draw_numbers(scores: Tensor, normal: Tensor, labels: np.ndarray) -> None:
     # Negated, so that NaN is a rival, too.
     rivals = ~(highest < lowest.amax(-1, keepdim=True))
     values, numbers = as_array(scores), as_array(noise)
+    total = np.empty(labels.shape[2:], values.dtype)
     for s, b in itertools.product(*map(range, labels.shape[:2])):
         ids = rivals[s, b].nonzero()[:, 0].tolist()
-        sums = _sums(values[b], numbers[s, b], ids)
+        sums = (np.add(values[b, k], numbers[s, b, k], out=total) for k in ids)
         running_argmax(sums, ids, labels[s, b])
-
-
-def _sums(
-    scores: np.ndarray, noise: np.ndarray, classes: Sequence[int]
-) -> Iterator[np.ndarray]:
-    """Log F plus noise (h, w) for each of some classes, in one buffer."""
-    buffer = np.empty_like(scores[0])
-    for k in classes:
-        yield np.add(scores[k], noise[k], out=buffer)
 
 
 def _draw_field(scores: Tensor, normal: Tensor, labels: np.ndarray) -> None:

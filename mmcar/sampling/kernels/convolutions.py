@@ -23,8 +23,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_weights
 
+# Types of devices where channels last is faster, by measurement.
 CHANNELS_LAST = ('cpu',)
-"""Types of devices where channels last is faster, by measurement."""
 
 
 def fast_layout(maps: Tensor) -> Tensor:

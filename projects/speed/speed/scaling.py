@@ -90,7 +90,7 @@ def _timed_steps(steps: int, side: int) -> list[tuple[float, float]]:
     z = torch.randn(20, 1, network.module.noise_size)
 
     def step() -> None:
-        network(image, log_probs, z).results.square().mean().backward()
+        network(image, log_probs, z).square().mean().backward()
 
     def timed() -> tuple[float, float]:
         start = time.perf_counter()

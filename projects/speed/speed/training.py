@@ -87,10 +87,10 @@ def generator_step(
         optimizer.step()
 
     def together() -> None:
-        update(network(image, log_probs, z).results)
+        update(network(image, log_probs, z))
 
     def loop() -> None:
-        drawn = [network(image, log_probs, one[None]).results for one in z]
+        drawn = [network(image, log_probs, one[None]) for one in z]
         update(torch.cat(drawn))
 
     return together, loop

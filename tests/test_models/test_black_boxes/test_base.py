@@ -9,26 +9,24 @@ from mmcar.models.black_boxes import CachedBlackBox
 
 
 class TestCached:
-    def sample(self, probs, size):
-        sample = SegDataSample(
-            metainfo=dict(img_path='a/b.png', img_shape=size)
-        )
+    def sample(self, probs):
+        sample = SegDataSample(metainfo=dict(img_path='a/b.png'))
         if probs is not None:
             sample.black_box_probs = PixelData(data=probs)
         return sample
 
     def test_collects_a_batch(self):
         probs = torch.rand(2, 3, 4, 6).softmax(1)
-        samples = [self.sample(one, (4, 6)) for one in probs]
+        samples = [self.sample(one) for one in probs]
         found = CachedBlackBox(3)(torch.zeros(2, 3, 4, 6), samples)
         assert torch.equal(found, probs)
 
     def test_refuses(self):
-        image = torch.zeros(1, 3, 4, 4)
-        with pytest.raises(ValueError, match=r'a/b\.png'):
-            CachedBlackBox(2)(image, [self.sample(None, (4, 4))])
-        probs = torch.full((3, 4, 4), 1 / 3)
-        with pytest.raises(ValueError, match='num_classes=2'):
-            CachedBlackBox(2)(image, [self.sample(probs, (4, 4))])
-        with pytest.raises(ValueError, match='data samples'):
-            CachedBlackBox(2)(image, None)
+        image, probs = torch.zeros(1, 3, 4, 4), torch.full((3, 4, 4), 1 / 3)
+        for samples, named in (
+            ([self.sample(None)], r'a/b\.png'),
+            ([self.sample(probs)], 'num_classes=2'),
+            (None, 'data samples'),
+        ):
+            with pytest.raises(ValueError, match=named):
+                CachedBlackBox(2)(image, samples)

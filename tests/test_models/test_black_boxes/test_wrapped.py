@@ -12,6 +12,7 @@ from torch import nn
 from mmcar.models.data_preprocessor import InputNorm
 from mmcar.utils.errors import UserError
 from mmcar.wrapped_model import WrappedModel
+from tests.toys import toy_model
 
 CLASSES = 3
 MEAN, STD = [110.0, 120.0, 130.0], [50.0, 60.0, 70.0]
@@ -71,14 +72,9 @@ def onnx_cfg(net: nn.Module, folder) -> dict:
     for needed in ('onnx', 'onnxruntime'):
         pytest.importorskip(needed)
     path = folder / 'net.onnx'
-    torch.onnx.export(
-        net,
-        (torch.zeros(1, 3, 8, 8),),
-        path,
-        dynamo=False,
-        input_names=['x'],
-        dynamic_axes=dict(x=dict(enumerate('bchw'))),
-    )
+    axes = dict(x=dict(enumerate('bchw')))
+    how = dict(dynamo=False, input_names=['x'], dynamic_axes=axes)
+    torch.onnx.export(net, (torch.zeros(1, 3, 8, 8),), path, **how)
     return dict(type='OnnxBlackBox', path=str(path), **OWN)
 
 
@@ -113,9 +109,8 @@ def test_onnx_live_as_the_plain_network(net, tmp_path):
     first = kind.identify(cfg)
     assert first == kind.identify(dict(cfg, one_hot=True))
     nn.init.normal_(net[0].weight)
-    assert (
-        first['weights'] != kind.identify(onnx_cfg(net, tmp_path))['weights']
-    )
+    other = kind.identify(onnx_cfg(net, tmp_path))
+    assert first['weights'] != other['weights']
 
 
 def test_frozen_with_its_weights_in_the_state_dict(net, box_cfg):
@@ -123,42 +118,24 @@ def test_frozen_with_its_weights_in_the_state_dict(net, box_cfg):
     box.init_weights()
     assert not any(module.training for module in box.modules())
     assert not any(weight.requires_grad for weight in box.parameters())
-    own = {
-        key.removeprefix('wrapped.model.'): w
-        for key, w in box.state_dict().items()
-    }
-    assert own.keys() == net.state_dict().keys()
-    assert all(torch.equal(w, own[k]) for k, w in net.state_dict().items())
+    own, expected = box.state_dict(), net.state_dict(prefix='wrapped.model.')
+    assert own.keys() == expected.keys()
+    assert all(torch.equal(own[key], expected[key]) for key in own)
 
 
 def test_samples_of_a_config_and_of_the_wrapped_model(net, box_cfg):
     settings = dict(floor=0.02, correlation_length=4.0)
-    model = MODELS.build(
-        dict(
-            type='CARSegmentor',
-            data_preprocessor=dict(
-                type='StochasticDataPreProcessor',
-                mean=OUTER.mean,
-                std=OUTER.std,
-                bgr_to_rgb=True,
-                size_divisor=16,
-            ),
-            decode_head=dict(
-                type='CARHead',
-                num_classes=CLASSES,
-                black_box=box_cfg,
-                generator=dict(type='GumbelSampler', **settings),
-            ),
-            test_cfg=dict(num_samples=5, seed=3),
-        )
+    norm = dict(type='SegDataPreProcessor', bgr_to_rgb=True, size_divisor=16)
+    generator = dict(type='GumbelSampler', **settings)
+    head = dict(type='CARHead', num_classes=CLASSES, generator=generator)
+    model = toy_model(
+        data_preprocessor=dict(norm, mean=OUTER.mean, std=OUTER.std),
+        decode_head=dict(head, black_box=box_cfg),
+        discriminator=None,
+        test_cfg=dict(num_samples=5, seed=3),
     ).eval()
     raw = odd_image()
-    meta = dict(
-        img_path='a.png',
-        sample_key='a',
-        img_shape=(13, 18),
-        ori_shape=(13, 18),
-    )
+    meta = dict(img_path='a.png', sample_key='a', ori_shape=(13, 18))
     sample = SegDataSample(metainfo=meta)
     batch = pseudo_collate([dict(inputs=raw, data_samples=sample)])
     (found,) = model.test_step(batch)

@@ -1,25 +1,18 @@
 import pytest
 import torch
+import torch.nn.functional as F
 from mmseg.registry import MODELS
 
+from mmcar.models import MMSegCalibration
 from mmcar.models.views import turn
+from tests.toys import toy_parts
 
-BACKBONE = {
-    'type': 'ResNetV1c',
-    'depth': 18,
-    'base_channels': 8,
-    'num_stages': 2,
-    'out_indices': (0, 1),
-    'strides': (1, 2),
-    'dilations': (1, 1),
-}
-HEAD = {
-    'type': 'FCNHead',
-    'in_channels': 16,
-    'in_index': 1,
-    'channels': 8,
-    'num_convs': 1,
-}
+RESNET = dict(type='ResNetV1c', depth=18, base_channels=8, num_stages=2)
+STAGES = dict(out_indices=(0, 1), strides=(1, 2), dilations=(1, 1))
+BACKBONE = RESNET | STAGES
+HEAD = dict(
+    type='FCNHead', in_channels=16, in_index=1, channels=8, num_convs=1
+)
 NETS = {
     'SegNetCalibration': {'base_channels': 4, 'stage_convs': (1, 2, 1)},
     'ConvCalibration': {'channels': 8},
@@ -38,8 +31,7 @@ def _build(name, black_box_classes=0, **kwargs):
 
 
 @pytest.mark.parametrize('name', NETS)
-@pytest.mark.parametrize('classes', [0, 5])
-@pytest.mark.parametrize('size', [(37, 53), (3, 1)])
+@pytest.mark.parametrize(('classes', 'size'), [(0, (3, 1)), (5, (37, 53))])
 def test_logits_at_image_size(name, classes, size):
     net = _build(name, classes)
     image = torch.randn(2, 3, *size, requires_grad=True)
@@ -55,49 +47,29 @@ def test_logits_at_image_size(name, classes, size):
         assert probs.grad.abs().sum() > 0
 
 
-@pytest.mark.parametrize('stride', [1, 2])
-@pytest.mark.parametrize('size', [(1, 1), (7, 18), (16, 16)])
+@pytest.mark.parametrize(
+    ('size', 'stride'), [((1, 1), 1), ((7, 18), 2), ((16, 16), 1)]
+)
 def test_unet_takes_any_size(size, stride):
     """MMSeg's UNet asserts multiples of its stride; F pads by itself."""
-    unet = {
-        'type': 'UNet',
-        'base_channels': 4,
-        'num_stages': 3,
-        'strides': (stride, 1, 1),
-        'enc_num_convs': (1, 1, 1),
-        'dec_num_convs': (1, 1),
-        'downsamples': (True, True),
-        'enc_dilations': (1, 1, 1),
-        'dec_dilations': (1, 1),
-    }
-    cfg = {
-        'type': 'MMSegCalibration',
-        'num_classes': 4,
-        'backbone': unet,
-        'decode_head': {**HEAD, 'in_channels': 4, 'in_index': 2},
-    }
-    net = MODELS.build(cfg).eval()
-    assert net.divisor == 4 * stride
+    parts = toy_parts()
+    parts['backbone']['strides'] = (stride, 1)
+    net = MMSegCalibration(4, **parts).eval()
+    assert net.divisor == 2 * stride
     image = torch.randn(2, 3, *size)
     logits = net(image)
     assert logits.shape == (2, 4, *size)
     rows, columns = (-side % net.divisor for side in size)
-    wide = torch.nn.functional.pad(
-        image, (0, columns, 0, rows), mode='replicate'
-    )
+    wide = F.pad(image, (0, columns, 0, rows), mode='replicate')
     expected = net(wide)[..., : size[0], : size[1]]
     assert torch.allclose(logits, expected, atol=1e-6)
 
 
-@pytest.mark.parametrize('name', NETS)
-def test_refuses_another_black_box(name):
-    image, probs = torch.randn(1, 3, 16, 16), torch.rand(1, 5, 16, 16)
-    with pytest.raises(ValueError, match='black_box_classes=0'):
-        _build(name)(image, probs)
-    with pytest.raises(ValueError, match='black_box_classes=6'):
-        _build(name, 6)(image, probs)
-    with pytest.raises(ValueError, match='predicts 0 classes'):
-        _build(name, 5)(image)
+@pytest.mark.parametrize(('expected', 'given'), [(0, 5), (6, 5), (5, None)])
+def test_refuses_another_black_box(expected, given):
+    image, probs = torch.randn(1, 3, 8, 8), given and torch.rand(1, 5, 8, 8)
+    with pytest.raises(ValueError, match=f'black_box_classes={expected}'):
+        _build('ConvCalibration', expected)(image, probs)
 
 
 def test_segnet_unpools_where_it_pooled():
@@ -126,12 +98,7 @@ def test_conv_net_is_the_papers():
 
 
 def test_mmseg_parts_with_a_neck():
-    neck = {
-        'type': 'FPN',
-        'in_channels': [8, 16],
-        'out_channels': 16,
-        'num_outs': 2,
-    }
+    neck = dict(type='FPN', in_channels=[8, 16], out_channels=16, num_outs=2)
     net = _build('MMSegCalibration', neck=neck)
     assert net(torch.randn(2, 3, 37, 53)).shape == (2, 4, 37, 53)
 
@@ -139,14 +106,10 @@ def test_mmseg_parts_with_a_neck():
 @pytest.mark.parametrize(
     ('name', 'kwargs', 'message'),
     [
-        ('ConvCalibration', {'num_classes': 1}, 'num_classes=1'),
         ('ConvCalibration', {'num_blocks': 0}, 'num_blocks=0'),
+        ('ConvCalibration', {'symmetric': 'vertical'}, 'symmetric'),
         ('SegNetCalibration', {'stage_convs': (1, 0)}, 'stage_convs=0'),
-        (
-            'MMSegCalibration',
-            {'decode_head': {**HEAD, 'num_classes': 7}},
-            '7 output channels: expected num_classes=4',
-        ),
+        ('MMSegCalibration', {'decode_head': {**HEAD, 'num_classes': 7}}, '7'),
     ],
 )
 def test_refuses(name, kwargs, message):
@@ -187,12 +150,11 @@ def test_mirror_images_alone_where_up_is_a_direction():
         probs = net.predict_logits(image.flip(mirror)).softmax(1)
         expected += probs.flip(mirror) / 2
     assert torch.allclose(net(image).exp(), expected, atol=1e-5)
-    with pytest.raises(ValueError, match='symmetric'):
-        _build('ConvCalibration', symmetric='vertical')
 
 
-@pytest.mark.parametrize('name', NETS)
-@pytest.mark.parametrize('symmetric', [False, True])
+@pytest.mark.parametrize(
+    ('name', 'symmetric'), zip(NETS, (False, True, False), strict=True)
+)
 def test_a_residual_net_starts_as_the_black_box(name, symmetric):
     net = _build(name, 4, residual=True, symmetric=symmetric)
     net.init_weights()  # MMSeg's heads draw their last layer here
@@ -209,9 +171,8 @@ def test_classes_that_share_a_source_share_its_probability():
     net = _build('ConvCalibration', 3, residual=True, class_map=[0, 1, 2, 1])
     probs = torch.randn(1, 3, 8, 8).softmax(1)
     found = net.eval()(torch.randn(1, 3, 8, 8), probs).softmax(1)
-    expected = torch.stack(
-        (probs[:, 0], probs[:, 1] / 2, probs[:, 2], probs[:, 1] / 2), dim=1
-    )
+    share = torch.tensor([1, 0.5, 1, 0.5]).view(4, 1, 1)
+    expected = probs[:, [0, 1, 2, 1]] * share
     torch.testing.assert_close(found, expected)
 
 

@@ -25,14 +25,9 @@ def written_out(net: AuthorsUNet, image, probs, z):
     def block(x, layers, conv, **kwargs):
         first, norm = layers[0], layers[1]
         x = conv(x, first.weight, first.bias, stride=2, **kwargs)
-        x = F.batch_norm(
-            x,
-            norm.running_mean,
-            norm.running_var,
-            norm.weight,
-            norm.bias,
-            training=net.training,
-        )
+        statistics = norm.running_mean, norm.running_var
+        weights = norm.weight, norm.bias
+        x = F.batch_norm(x, *statistics, *weights, training=net.training)
         return torch.where(x > 0, x, 0.2 * x)
 
     def inject(x, part):
@@ -61,7 +56,7 @@ def test_equals_its_layers_written_out(training):
     net = build(dropout=0.0).train(training)
     image, log_probs, z = inputs()
     with torch.no_grad():
-        samples = net(image, log_probs, z).results
+        samples = net(image, log_probs, z)
         for sample, one in zip(samples, z, strict=True):
             wanted = written_out(net, image, log_probs.exp(), one)
             assert torch.allclose(sample, wanted, atol=1e-5)
@@ -77,11 +72,11 @@ def test_noise_enters_at_three_places_and_matters():
     net = build().eval()
     linear = [m for m in net.modules() if isinstance(m, nn.Linear)]
     assert len(linear) == 6
+    assert not net.independent_samples  # statistics of its norms
     image, log_probs, z = inputs()
-    samples = net(image, log_probs, z).results
+    samples = net(image, log_probs, z)
     assert (samples[0] - samples[1]).abs().max() > 1e-3
-    loss = net(image, log_probs, z).results[:, :, 0].sum()
-    loss.backward()
+    samples[:, :, 0].sum().backward()
     for name, parameter in net.named_parameters():
         assert parameter.grad is not None, name
     for layer in linear:
@@ -92,12 +87,6 @@ def test_noise_enters_at_three_places_and_matters():
 def test_any_size(size):
     net = build().eval()
     image, log_probs, z = inputs(size)
-    probs = net(image, log_probs, z).results
+    probs = net(image, log_probs, z)
     assert probs.shape == (3, 2, 2, *size)
     assert torch.allclose(probs.sum(2), torch.ones(3, 2, *size), atol=1e-5)
-
-
-def test_refuses():
-    with pytest.raises(ValueError, match='dropout=1'):
-        build(dropout=1)
-    assert not build().independent_samples  # statistics of its norms

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import torch.nn.functional as F
 from mmseg.registry import MODELS
 
 from mmcar.models.losses import LabelCrossEntropy
@@ -35,7 +36,7 @@ def test_class_weights_of_hard_and_soft_labels():
     logits, label = case()
     loss = LabelCrossEntropy(class_weight=WEIGHTS)
     valid = label != 255
-    hard = torch.nn.functional.one_hot(label.where(valid, 0), 3).movedim(-1, 1)
+    hard = F.one_hot(label.where(valid, 0), 3).movedim(-1, 1)
     expected = weighted_by_hand(logits, hard.float(), valid)
     assert loss(logits, label).item() == pytest.approx(expected, rel=1e-5)
     soft = torch.rand(2, 3, 4, 5).softmax(1)
@@ -45,7 +46,7 @@ def test_class_weights_of_hard_and_soft_labels():
     assert loss(logits, torch.full_like(label, 255)) == 0
 
 
-STOCK = [
+FIT = [
     dict(type='CrossEntropyLoss'),
     dict(type='CrossEntropyLoss', class_weight=WEIGHTS),
     dict(type='CrossEntropyLoss', class_weight=WEIGHTS, avg_non_ignore=True),
@@ -56,7 +57,7 @@ STOCK = [
 ]
 
 
-@pytest.mark.parametrize('cfg', STOCK, ids=lambda c: str(sorted(c.items())))
+@pytest.mark.parametrize('cfg', FIT, ids=lambda c: str(sorted(c.items())))
 def test_losses_of_mmseg_leave_ignored_pixels_out(cfg):
     logits, label = case()
     losses = PixelLosses(cfg, ignore_index=255)
@@ -73,16 +74,15 @@ def test_losses_of_mmseg_leave_ignored_pixels_out(cfg):
 def test_weighted_cross_entropy_of_mmseg_equals_ours():
     logits, label = case()
     log_probs = logits.log_softmax(1)
-    stock = PixelLosses(STOCK[1], ignore_index=255)
+    theirs = PixelLosses(FIT[1], ignore_index=255)
     ours = LabelCrossEntropy(class_weight=WEIGHTS)
-    (found,) = stock(log_probs, label).values()
+    (found,) = theirs(log_probs, label).values()
     torch.testing.assert_close(found, ours(log_probs, label))
 
 
 def test_class_weights_must_fit_the_classes():
-    loss = LabelCrossEntropy(class_weight=[1.0, 2.0])
-    with pytest.raises(ValueError, match=r'2 numbers.*3 classes'):
-        loss(torch.zeros(1, 3, 2, 2), torch.zeros(1, 2, 2, dtype=torch.long))
+    with pytest.raises(ValueError, match='class_weight'):
+        LabelCrossEntropy(class_weight=[1.0, 2.0])(*case())
 
 
 def test_several_losses_train_the_calibration_net():
@@ -106,15 +106,10 @@ def test_soft_labels_need_a_loss_that_takes_them():
         model.train_step(toy_batch(), {'calibration': optims['calibration']})
 
 
-SIGMOID = [
-    dict(type='DiceLoss', use_sigmoid=True),
-    dict(type='DiceLoss', use_sigmoid=True, naive_dice=True),
-]
-
-
-@pytest.mark.parametrize('cfg', SIGMOID, ids=str)
-def test_a_loss_by_sigmoid_sees_the_probabilities(cfg):
+@pytest.mark.parametrize('naive', [False, True])
+def test_a_loss_by_sigmoid_sees_the_probabilities(naive):
     """The sigmoid of a log-probability would never exceed one half."""
+    cfg = dict(type='DiceLoss', use_sigmoid=True, naive_dice=naive)
     logits, label = case()
     log_probs = logits.log_softmax(1)
     found = PixelLosses(cfg, 255)(log_probs, label)['loss_dice']
@@ -153,7 +148,5 @@ def test_a_loss_that_takes_no_ignore_index_is_called_without():
     logits, label = case()
     loss = dict(type='OhemCrossEntropy', thres=1.0)
     found = PixelLosses(loss, 255)(logits.log_softmax(1), label)
-    expected = torch.nn.functional.cross_entropy(
-        logits, label, ignore_index=255
-    )
+    expected = F.cross_entropy(logits, label, ignore_index=255)
     assert found['loss_ohem'].item() == pytest.approx(expected.item())

@@ -1,10 +1,12 @@
 """Losses against loops over pixels and classes, written from the formulas."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from mmseg.registry import MODELS
 from torch.distributions import Normal, kl_divergence
 
@@ -92,13 +94,15 @@ class TestDivergences:
         assert loss(batch).item() == pytest.approx(3 * expected, rel=1e-10)
 
     @pytest.mark.parametrize('target', [[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
-    def test_extremes_are_finite(self, divergence, target):
+    def test_extremes_are_finite_and_pulled_back(self, divergence, target):
         mean = torch.tensor([1.0, 0.0]).view(1, 2, 1, 1).requires_grad_()
         target = torch.tensor(target).view(1, 2, 1, 1)
         loss = calibration_loss(mean, target, divergence)
         loss.backward()
         assert loss.isfinite() and mean.grad.isfinite().all()
         assert (loss == 0) == torch.equal(mean, target)
+        first, second = mean.grad.flatten()
+        assert (first > second) == (loss > 0)
 
     def test_argument_order(self, divergence):
         """Swapping sample mean and target must not go unnoticed."""
@@ -113,17 +117,8 @@ class TestDivergences:
         mean = probs(1, 3, 2, 2, seed=5).requires_grad_()
         target = probs(1, 3, 2, 2, seed=6)
         mask = torch.tensor([[[True, False], [True, True]]])
-        assert torch.autograd.gradcheck(
-            lambda x: calibration_loss(x, target, divergence, mask), (mean,)
-        )
-
-    def test_collapsed_mean_is_pulled_back(self, divergence):
-        mean = torch.tensor([1.0, 0.0]).view(1, 2, 1, 1).requires_grad_()
-        calibration_loss(
-            mean, torch.full((1, 2, 1, 1), 0.5), divergence
-        ).backward()
-        grad = mean.grad.flatten()
-        assert grad[0] > grad[1]
+        loss = partial(calibration_loss, divergence=divergence, mask=mask)
+        assert torch.autograd.gradcheck(lambda x: loss(x, target), (mean,))
 
     def test_ignored_pixels_carry_nothing(self, divergence):
         batch = make_batch()
@@ -154,11 +149,8 @@ class TestAsInTheAuthorsCode:
         for b, i, j in np.ndindex(2, 4, 5):
             if batch.label[b, i, j] == 255:
                 continue
-            for k in range(3):
-                p, q = (
-                    min(max(x[b, k, i, j].item(), EPS), 1 - EPS)
-                    for x in (batch.mean, target)
-                )
+            for x, y in zip(batch.mean[b], target[b], strict=True):
+                p, q = np.clip((x[i, j], y[i, j]), EPS, 1 - EPS)
                 total += p * math.log(p) - p * math.log(q)
         pixels = 2 * 4 * 5  # ignored ones included
         assert self.loss(batch).item() == pytest.approx(3 * total / pixels)
@@ -186,7 +178,6 @@ def test_no_gradient_for_the_target():
     'wrong',
     [
         dict(divergence='kl'),
-        dict(floor='max'),
         dict(divergence='reverse_kl', unbiased=True),
         dict(type='AdversarialLoss', mode='wgan'),
     ],
@@ -220,36 +211,13 @@ class TestUnbiased:
         )
         assert self.loss(batch).item() == pytest.approx(expected, rel=1e-9)
 
-    def test_expectation(self):
-        """Its mean does not depend on M; that of the plain loss does."""
-        rng = torch.Generator().manual_seed(0)
-        target = torch.tensor([0.6, 0.4], dtype=torch.float64)
-        repeats = 20000
-        ones = torch.rand(2, repeats, generator=rng) < 0.3  # samples: 0.7, 0.3
-        samples = torch.stack([~ones, ones], 2).double()[..., None, None]
-        batch = SampleBatch(
-            mean=samples.mean(0),
-            log_probs=target.log().view(1, 2, 1, 1).expand(repeats, 2, 1, 1),
-            label=torch.zeros(repeats, 1, 1, dtype=torch.long),
-            num_samples=2,
-            samples=samples,
-        )
-        true = 0.5 * 2 * 0.1**2
-        assert self.loss(batch).item() == pytest.approx(true, abs=3e-3)
-        plain = CalibrationLoss('squared_error', loss_weight=1.0)(batch)
-        assert plain.item() == pytest.approx(true + 0.21 / 2, abs=3e-3)
-
 
 GENERATOR = {
     'non_saturating': lambda x: math.log(1 + math.exp(-x)),
     'hinge': lambda x: -x,
     'least_squares': lambda x: 0.5 * (x - 1) ** 2,
 }
-REAL = {
-    'non_saturating': lambda x: math.log(1 + math.exp(-x)),
-    'hinge': lambda x: max(0, 1 - x),
-    'least_squares': lambda x: 0.5 * (x - 1) ** 2,
-}
+REAL = GENERATOR | {'hinge': lambda x: max(0, 1 - x)}
 FAKE = {
     'non_saturating': lambda x: -math.log(1 - 1 / (1 + math.exp(-x))),
     'hinge': lambda x: max(0, 1 + x),
@@ -270,20 +238,8 @@ class TestAdversarial:
         discriminator += np.mean([FAKE[mode](x) for x in over['f']])
         assert loss.generator(fake).item() == pytest.approx(generator)
         assert loss(batch).item() == pytest.approx(7 * generator)
-        assert loss.discriminator(real, fake).item() == pytest.approx(
-            discriminator
-        )
-
-    def test_directions(self, mode):
-        """D pushes real up and fake down, G pushes fake up."""
-        loss = AdversarialLoss(mode)
-        real = torch.zeros(4, requires_grad=True)
-        fake = torch.full((4,), 0.1, requires_grad=True)
-        loss.discriminator(real, fake).backward()
-        assert (real.grad < 0).all() and (fake.grad > 0).all()
-        fake.grad = None
-        loss.generator(fake).backward()
-        assert (fake.grad < 0).all()
+        found = loss.discriminator(real, fake).item()
+        assert found == pytest.approx(discriminator)
 
     def test_huge_logits_are_finite(self, mode):
         logits = torch.tensor([-1e4, 1e4], requires_grad=True)
@@ -292,18 +248,12 @@ class TestAdversarial:
         total.backward()
         assert total.isfinite() and logits.grad.isfinite().all()
 
-
-@pytest.mark.parametrize(
-    ('mode', 'undecided'),
-    [('non_saturating', 0.0), ('hinge', 0.0), ('least_squares', 0.5)],
-)
-def test_accuracy_counts_from_where_the_discriminator_is_undecided(
-    mode, undecided
-):
-    loss = AdversarialLoss(mode)
-    higher = undecided + torch.tensor([0.1, 0.3, 3.0, -0.1])
-    assert loss.accuracy(higher, -higher + 2 * undecided) == 0.75
-    assert loss.accuracy(-higher + 2 * undecided, higher) == 0.25
+    def test_accuracy_counts_from_where_d_is_undecided(self, mode):
+        loss = AdversarialLoss(mode)
+        undecided = 0.5 if mode == 'least_squares' else 0.0
+        higher = undecided + torch.tensor([0.1, 0.3, 3.0, -0.1])
+        assert loss.accuracy(higher, -higher + 2 * undecided) == 0.75
+        assert loss.accuracy(-higher + 2 * undecided, higher) == 0.25
 
 
 NUM_SAMPLES, CLASSES = 3, 4
@@ -355,7 +305,7 @@ def test_hard_label():
 def test_soft_label_is_the_mean_over_annotators():
     logits = torch.randn(2, CLASSES, 4, 5)
     labels = torch.randint(CLASSES, (3, 2, 4, 5))
-    soft = torch.nn.functional.one_hot(labels, CLASSES).float().mean(0)
+    soft = F.one_hot(labels, CLASSES).float().mean(0)
     soft = soft.permute(0, 3, 1, 2)
     valid = torch.rand(2, 4, 5) < 0.7
     hard = [LabelCrossEntropy()(logits, y, valid).item() for y in labels]
@@ -367,18 +317,6 @@ def test_soft_label_is_the_mean_over_annotators():
     assert label_cross_entropy(log_probs, log_probs.exp()) == 0
 
 
-def test_sample_cross_entropy():
-    batch = likelihood_batch()
-    values = [
-        value
-        for sample in batch.samples
-        for b in (0, 1)
-        for value in entropies_of(sample[b], batch.label[b], eps=1e-6)
-    ]
-    loss = SampleCrossEntropy(loss_weight=5.0)(batch)
-    assert loss.item() == pytest.approx(5 * np.mean(values), rel=1e-9)
-
-
 def test_elbo_is_the_bound_divided_by_the_number_of_labelled_pixels():
     batch = likelihood_batch()
     pixels = [
@@ -387,6 +325,9 @@ def test_elbo_is_the_bound_divided_by_the_number_of_labelled_pixels():
         for b in (0, 1)
     ]
     entropies = sum(map(sum, pixels)) / NUM_SAMPLES
+    loss = SampleCrossEntropy(loss_weight=5.0)(batch)
+    expected = 5 * np.mean(np.concatenate(pixels))
+    assert loss.item() == pytest.approx(expected, rel=1e-9)
     kl = standard_normal_kl(*batch.posterior).sum().item()
     labelled = int((batch.label != 255).sum())
     assert labelled == 2 * 20 - 10
@@ -408,19 +349,3 @@ def test_elbo_of_a_kl_per_image():
     batch.posterior = None
     with pytest.raises(ValueError, match='ELBOLoss'):
         ELBOLoss()(batch)
-
-
-@pytest.mark.parametrize('value', ['onehot', 'zero', 'uniform'])
-def test_extremes_of_the_elbo_are_finite(value):
-    batch = likelihood_batch()
-    maps = {
-        'onehot': torch.eye(CLASSES)[[1, 2, 3, 0]].view(1, 1, 4, 4, 1),
-        'zero': torch.zeros(1, 1, 4, 4, 1),
-        'uniform': torch.full((1, 1, 4, 4, 1), 1 / CLASSES),
-    }
-    samples = maps[value].expand_as(batch.samples).float().requires_grad_()
-    batch.samples = samples
-    loss = ELBOLoss()(batch)
-    (grad,) = torch.autograd.grad(loss, samples)
-    assert loss.isfinite() and grad.isfinite().all()
-    assert grad.abs().sum() > 0

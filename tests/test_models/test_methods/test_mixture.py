@@ -23,9 +23,7 @@ def build(cfg, **changes):
 def test_parts_are_equally_likely():
     z = torch.randn(30000, generator=torch.Generator().manual_seed(0))
     counts = choose(z, 3).bincount(minlength=3) / len(z)
-    torch.testing.assert_close(
-        counts, torch.full((3,), 1 / 3), atol=0.01, rtol=0
-    )
+    assert (counts - 1 / 3).abs().max() < 0.01
     assert choose(torch.tensor([-40.0, 40.0]), 3).tolist() == [0, 2]
 
 
@@ -57,17 +55,14 @@ def test_members_come_from_checkpoints_of_one_config(tmp_path):
         torch.save(dict(state_dict=members[-1].state_dict()), paths[-1])
     file = tmp_path / 'member.py'
     Config(dict(model=TRAINING_FREE)).dump(file)
-    model = build(
-        dict(type='DeepEnsemble', member=str(file), checkpoints=paths)
-    )
+    ensemble = dict(type='DeepEnsemble', checkpoints=paths)
+    model = build(ensemble, member=str(file))
     assert model.networks() == {}  # nothing to train
     assert not any(p.requires_grad for p in model.parameters())
     image = torch.randn(1, 3, 16, 16)
     for part, member in zip(model.encode(image), members, strict=True):
-        torch.testing.assert_close(
-            part.model.log_probs(part.state),
-            member.log_probs(member.encode(image)),
-        )
+        expected = member.log_probs(member.encode(image))
+        torch.testing.assert_close(part.model.log_probs(part.state), expected)
     assert len(model.test_step(toy_batch())) == 2
     norm = dict(TRAINING_FREE['data_preprocessor'], mean=[0.0] * 3)
     for name in ('deep_ensemble', 'views', 'exact_margins'):
@@ -75,10 +70,9 @@ def test_members_come_from_checkpoints_of_one_config(tmp_path):
             build(METHODS[name], data_preprocessor=norm)
     with pytest.raises(UserError, match='num_members=2'):
         build(METHODS['deep_ensemble'], checkpoints=paths)
-    other = dict(TRAINING_FREE, decode_head=dict(TRAINING_FREE['decode_head']))
-    other['decode_head']['num_classes'] = 3
+    head = dict(TRAINING_FREE['decode_head'], num_classes=3)
     with pytest.raises(UserError, match=r'0\.pth.*does not fit'):
-        build(dict(type='DeepEnsemble', member=other, checkpoints=paths))
+        build(ensemble, member=dict(TRAINING_FREE, decode_head=head))
 
 
 def test_views_are_undone_exactly():
@@ -121,6 +115,5 @@ def test_scales_need_noise_of_one_size():
     model = build(METHODS['views'], model=METHODS['ssn'], scales=(0.5,))
     with pytest.raises(UserError, match='leave scales out'):
         model.encode(torch.ones(1, 3, 16, 16))
-    for wrong in (dict(symmetries='all'), dict(scales=(0.0,))):
-        with pytest.raises(UserError):
-            build(METHODS['views'], **wrong)
+    with pytest.raises(UserError, match='scales'):
+        build(METHODS['views'], scales=(0.0,))

@@ -32,9 +32,8 @@ def test_draws_have_the_gaussians_mean_and_covariance():
     diagonal = gaussian.scale.double().flatten().square().diag()
     expected = factor @ factor.T + diagonal
     torch.testing.assert_close(logits.T.cov(), expected, atol=0.06, rtol=0.02)
-    torch.testing.assert_close(
-        logits.mean(0), gaussian.mean.double().flatten(), atol=0.02, rtol=0
-    )
+    mean = gaussian.mean.double().flatten()
+    assert logits.mean(0).allclose(mean, atol=0.02)
 
 
 def test_likelihood_is_the_mean_over_draws_of_the_product_over_pixels():
@@ -43,19 +42,13 @@ def test_likelihood_is_the_mean_over_draws_of_the_product_over_pixels():
     labels = torch.randint(3, (2, 2, 2, 2), generator=generator)
     labels[0, 1, 0, 1] = 255
     found = monte_carlo_likelihood(logits, labels)
-    for b in range(2):
-        for a in range(2):
-            total = 0.0
-            for s in range(4):
-                product = 1.0
-                for y in range(2):
-                    for x in range(2):
-                        label = int(labels[b, a, y, x])
-                        if label != 255:
-                            p = logits[s, b, :, y, x].softmax(0)
-                            product *= float(p[label])
-                total += product / 4
-            assert found[b, a].item() == pytest.approx(np.log(total))
+    for b, a in np.ndindex(2, 2):
+        products = np.ones(4)
+        for s, y, x in np.ndindex(4, 2, 2):
+            label = int(labels[b, a, y, x])
+            if label != 255:
+                products[s] *= float(logits[s, b, :, y, x].softmax(0)[label])
+        assert found[b, a].item() == pytest.approx(np.log(products.mean()))
 
 
 def test_likelihood_of_one_pixel_is_the_integral_over_the_gaussian():
@@ -75,11 +68,15 @@ def test_likelihood_of_one_pixel_is_the_integral_over_the_gaussian():
     torch.testing.assert_close(found, expected, atol=5e-3, rtol=0)
 
 
-def test_ignored_pixels_change_no_gradient_and_annotators_all_count():
+def model_and_batch(**changes):
     torch.manual_seed(0)
-    model = MODELS.build(dict(METHODS['ssn'], every_annotator=True)).eval()
+    model = MODELS.build(dict(METHODS['ssn'], **changes)).eval()
     data = model.data_preprocessor(toy_batch(), True)
-    batch = model.train_batch(data['inputs'], data['data_samples'], (0,))
+    return model, model.train_batch(*data.values(), (0,))
+
+
+def test_ignored_pixels_change_no_gradient_and_annotators_all_count():
+    model, batch = model_and_batch(every_annotator=True)
     loss = model.losses('net', batch)['loss_likelihood']
     gaussian = model.encode(batch.image)
     z = model.draw_noise(batch.image, batch.data_samples, 5, (0,))
@@ -93,17 +90,13 @@ def test_ignored_pixels_change_no_gradient_and_annotators_all_count():
     noise[..., 2:, :] = 0
     noise[..., 2:] = 0
     moved = gaussian._replace(mean=gaussian.mean + noise)
-    torch.testing.assert_close(
-        monte_carlo_likelihood(moved.logits(z), batch.labels()), likelihood
-    )
+    again = monte_carlo_likelihood(moved.logits(z), batch.labels())
+    torch.testing.assert_close(again, likelihood)
 
 
 def test_it_starts_narrow_and_can_widen():
     """The covariance is small at first, and every part of it learns."""
-    torch.manual_seed(0)
-    model = MODELS.build(METHODS['ssn']).eval()
-    data = model.data_preprocessor(toy_batch(), True)
-    batch = model.train_batch(data['inputs'], data['data_samples'], (0,))
+    model, batch = model_and_batch()
     gaussian = model.encode(batch.image)
     assert gaussian.factor.abs().max() < 0.3
     assert gaussian.scale.max() < 0.2

@@ -23,7 +23,7 @@ def test_samples_are_those_of_resized_probabilities(sharpness, size):
     assert sharpness < 1 or any(2 not in ids for ids in found)
 
     meta = dict(ori_shape=size)
-    maps = SampleMaps(4, 7, probs, meta, align_corners=False)
+    maps = SampleMaps(7, probs, meta, align_corners=False)
     maps.add_probs(probs[:3])
     maps.add_probs(probs[3:])
     fields = maps.fields(4)

@@ -5,9 +5,11 @@ import math
 import os
 import subprocess
 import sys
+from collections import defaultdict
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from mmengine.logging import MessageHub
@@ -46,8 +48,8 @@ def test_padding_is_ignored_everywhere():
     outside = torch.ones(16, 16, dtype=torch.bool)
     outside[:12, :10] = False
     assert (batch.label[1][outside] == 255).all()
-    assert (batch.mask[1, 0][outside] == 0).all()
-    assert (batch.real[1][:, outside] == 0).all()
+    assert torch.equal(batch.mask[:, 0], (batch.label != 255).float())
+    assert torch.equal(batch.real.sum(1, keepdim=True), batch.mask)
     assert (batch.labels()[1][:, outside] == 255).all()
     probs, valid = batch.label_distribution()
     assert not valid[1][outside].any()
@@ -82,34 +84,21 @@ def test_losses_of_a_padded_batch_by_hand():
     log_probs, samples = state.log_probs, model.sample(state, noise)
     mean = samples.mean(0)
     cross_entropy, divergence = [], []
-    for b, size in enumerate([(16, 16), (12, 10)]):
-        label = data['data_samples'][b].gt_sem_seg.data[0]
-        for y in range(size[0]):
-            for x in range(size[1]):
-                if label[y, x] == 255:
-                    continue
-                cross_entropy.append(-log_probs[b, label[y, x], y, x])
-                p = mean[b, :, y, x] * (1 - 2e-3) + 1e-3
-                q = log_probs[b, :, y, x].exp() * (1 - 2e-3) + 1e-3
-                divergence.append((p * (p / q).log()).sum())
+    sizes = (16, 16), (12, 10)
+    places = [(b, y, x) for b in (0, 1) for y, x in np.ndindex(sizes[b])]
+    for b, y, x in places:
+        label = data['data_samples'][b].gt_sem_seg.data[0, y, x]
+        if label == 255:
+            continue
+        cross_entropy.append(-log_probs[b, label, y, x])
+        p = mean[b, :, y, x] * (1 - 2e-3) + 1e-3
+        q = log_probs[b, :, y, x].exp() * (1 - 2e-3) + 1e-3
+        divergence.append((p * (p / q).log()).sum())
     assert len(divergence) == 16 * 16 + 12 * 10 - 2 * 4
     expected = torch.stack(cross_entropy).mean()
     torch.testing.assert_close(found['loss_ce'], expected)
     expected = 5 * torch.stack(divergence).mean()
     torch.testing.assert_close(found['loss_cal'], expected)
-
-
-def test_masked_pixels_of_the_label_change_nothing():
-    model = toy_model().eval()
-    data = model.data_preprocessor(toy_batch(), True)
-    batch = TrainBatch(data['inputs'], data['data_samples'], 2)
-    assert (batch.label == 255).any()
-    assert torch.equal(batch.real.sum(1, keepdim=True), batch.mask)
-    logits = model.discriminator(batch.image, batch.real, batch.mask)
-    tampered = batch.real.clone()
-    tampered[:, 1][batch.label == 255] = 1
-    again = model.discriminator(batch.image, tampered, batch.mask)
-    assert torch.equal(logits, again)
 
 
 GOOD = dict(loss_a=torch.tensor(1.0), loss_b=torch.tensor(2.0))
@@ -140,15 +129,11 @@ def test_one_look_sees_flags_and_values(hub):
 
 
 @pytest.mark.parametrize('value', [float('nan'), float('inf'), -float('inf')])
-def test_raise_names_iteration_loss_and_checkpoint(hub, value):
+def test_raise_names_loss_iteration_and_checkpoint(hub, value):
     hub.update_info('last_ckpt', 'runs/iter_40.pth')
     bad = GOOD | dict(loss_c=torch.tensor(value))
-    with pytest.raises(NonFiniteLossError) as error:
+    with pytest.raises(NonFiniteLossError, match=r'^loss_c.*42.*iter_40\.pth'):
         check(bad)
-    text = str(error.value)
-    assert 'loss_c not finite at iteration 42' in text
-    assert 'loss_a' not in text
-    assert 'runs/iter_40.pth' in text
 
 
 def test_many_in_a_row_stop_though_another_network_learns(hub):
@@ -179,6 +164,10 @@ PHASES = [
 ]
 
 
+def some(optims, phase):
+    return {name: optims[name] for name in phase}
+
+
 @pytest.mark.parametrize('phase', PHASES)
 def test_only_the_networks_with_an_optimiser_change(phase):
     model = toy_model(decode_head=with_black_box())
@@ -186,26 +175,14 @@ def test_only_the_networks_with_an_optimiser_change(phase):
     before = copy.deepcopy(model.state_dict())
     model.train()
     for _ in range(2):
-        log = model.train_step(
-            toy_batch(), {name: optims[name] for name in phase}
-        )
-    assert all(torch.isfinite(torch.as_tensor(v)) for v in log.values())
-    owners = {
-        'calibration': 'decode_head.calibration.',
-        'generator': 'decode_head.generator.',
-        'discriminator': 'discriminator.',
+        log = model.train_step(toy_batch(), some(optims, phase))
+    assert all(map(math.isfinite, log.values()))
+    moved = {
+        key.removeprefix('decode_head.').partition('.')[0]
+        for key, value in model.state_dict().items()
+        if not torch.equal(value, before[key])
     }
-    trained = tuple(owners[name] for name in phase)
-    for key, value in model.state_dict().items():
-        if not key.startswith(trained):
-            assert torch.equal(value, before[key]), f'{key} moved'
-    for name in phase:
-        moved = [
-            not torch.equal(value, before[key])
-            for key, value in model.state_dict().items()
-            if key.startswith(owners[name])
-        ]
-        assert any(moved), f'{name} did not train'
+    assert moved == set(phase)
 
 
 def test_a_network_without_a_loss_is_refused():
@@ -220,11 +197,8 @@ def test_a_network_without_a_loss_is_refused():
     [(['EnergyLoss', 'MatchingLoss'], 0, 2), (['CalibrationLoss'], 1, None)],
 )
 def test_calibration_net_runs_only_if_needed(losses, runs, chunk_size):
-    calibration = toy_config()['decode_head']['calibration']
-    head = dict(
-        toy_config()['decode_head'],
-        generator=dict(type='TunedSampler', net=calibration),
-    )
+    head = toy_config()['decode_head']
+    head['generator'] = dict(type='TunedSampler', net=head['calibration'])
     model = toy_model(
         decode_head=head,
         discriminator=None,
@@ -236,9 +210,9 @@ def test_calibration_net_runs_only_if_needed(losses, runs, chunk_size):
     calibration.register_forward_hook(lambda *_: calls.append(1))
     before = copy.deepcopy(model.decode_head.generator.state_dict())
     optims = toy_optims(model)
-    log = model.train_step(toy_batch(), {'generator': optims['generator']})
+    log = model.train_step(toy_batch(), some(optims, ['generator']))
     assert len(calls) == runs
-    assert all(torch.isfinite(torch.as_tensor(v)) for v in log.values())
+    assert all(map(math.isfinite, log.values()))
     after = model.decode_head.generator.state_dict()
     weight = 'net.layers.0.0.conv.weight'
     assert not torch.equal(before[weight], after[weight])
@@ -251,53 +225,57 @@ def test_training_all_three_trains_the_calibration_net_as_alone():
         optims = toy_optims(model)
         model.train()
         torch.manual_seed(1)  # of dropout
-        model.train_step(toy_batch(), {name: optims[name] for name in names})
+        model.train_step(toy_batch(), some(optims, names))
         weights.append(model.decode_head.calibration.state_dict())
         for p in model.decode_head.calibration.parameters():
             assert p.grad is None or not p.grad.any()
     alone, together = weights
-    for key in alone:
-        assert torch.equal(alone[key], together[key]), key
+    assert all(torch.equal(alone[key], together[key]) for key in alone)
 
 
 @pytest.mark.parametrize('phase', PHASES[1:4])
 def test_networks_that_do_not_train_run_without_dropout(phase):
     model = toy_model()
     optims = toy_optims(model)
-    ran = {}
+    ran = defaultdict(set)
     for name, network in model.networks().items():
         for module in network.modules():
             module.register_forward_hook(
-                lambda m, i, o, name=name: ran.setdefault(name, set()).add(
-                    m.training
-                )
+                lambda m, i, o, name=name: ran[name].add(m.training)
             )
     model.train()
-    model.train_step(toy_batch(), {name: optims[name] for name in phase})
+    model.train_step(toy_batch(), some(optims, phase))
     for name, modes in ran.items():
         assert modes == {name in phase}, name
     assert set(phase) <= ran.keys()
 
 
-def test_chunked_training_has_the_same_gradients():
+@pytest.mark.parametrize(
+    ('generator', 'loss'),
+    [
+        (dict(gumbel=dict(correlation_length=4.0)), 'CalibrationLoss'),
+        (dict(type='LatentUNet'), 'ELBOLoss'),
+    ],
+)
+def test_chunked_training_has_the_same_gradients(generator, loss):
     head = toy_config()['decode_head']
-    head['generator'].update(norm_cfg=None, dropout=0.0)
+    head['generator'].update(norm_cfg=None, dropout=0.0, **generator)
     grads = []
     for chunk in (None, 2):
         model = toy_model(
             decode_head=head,
             train_cfg=dict(num_samples=5, samples_per_chunk=chunk),
-            loss_samples=[
-                dict(type='CalibrationLoss'),
-                dict(type='EnergyLoss'),
-            ],
+            loss_samples=[dict(type=loss), dict(type='EnergyLoss')],
         )
         data = model.data_preprocessor(toy_batch(), True)
         sum(model.loss(*data.values()).values()).backward()
         weights = model.decode_head.generator.parameters()
         grads.append([p.grad.clone() for p in weights])
     for whole, chunked in zip(*grads, strict=True):
-        torch.testing.assert_close(whole, chunked, rtol=1e-4, atol=1e-6)
+        scale = whole.abs().max().item()
+        torch.testing.assert_close(
+            whole, chunked, rtol=1e-4, atol=1e-5 * max(scale, 0.1)
+        )
 
 
 def test_soft_labels_train_on_the_mean_of_the_annotators():
@@ -325,10 +303,17 @@ def test_nonfinite_loss_skips_the_step_when_asked(phase, train_mode):
     before = copy.deepcopy(model.state_dict())
     batch = toy_batch()
     batch['inputs'] = [i.float().fill_(float('nan')) for i in batch['inputs']]
-    log = model.train_step(batch, {name: optims[name] for name in phase})
+    log = model.train_step(batch, some(optims, phase))
     assert log['skipped'] == len(phase)
-    for name, value in model.state_dict().items():
-        assert torch.equal(value, before[name]), name
+    assert not changed(model, before)
+
+
+def changed(model, before):
+    """Names of all state that is not as it was."""
+    now = model.state_dict().items()
+    return [
+        name for name, value in now if not torch.equal(value, before[name])
+    ]
 
 
 @pytest.mark.parametrize('phase', [['calibration'], ['generator']])
@@ -341,12 +326,11 @@ def test_a_huge_pixel_does_not_make_statistics_infinite(phase):
     batch = toy_batch()
     batch['inputs'] = [image.float() for image in batch['inputs']]
     batch['inputs'][0][0, 3, 3] = 1e30
-    active = {name: optims[name] for name in phase}
+    active = some(optims, phase)
     log = model.train_step(batch, active)
     assert all(math.isfinite(v) for k, v in log.items() if 'loss' in k)
     assert log['skipped'] == 1
-    for name, value in model.state_dict().items():
-        assert torch.equal(value, before[name]), name
+    assert not changed(model, before)
     model.nonfinite = 'raise'
     with pytest.raises(NonFiniteLossError, match='running statistics not'):
         model.train_step(batch, active)
@@ -364,19 +348,15 @@ class AutocastOptim(OptimWrapper):
 @pytest.mark.parametrize(
     'generator',
     [
-        dict(
-            type='RefinementUNet',
-            norm_cfg=None,
-            gumbel=dict(correlation_length=4.0),
-            temperature=0.1,
-        ),
-        dict(type='LatentUNet', norm_cfg=None),
+        dict(type='RefinementUNet', gumbel=dict(correlation_length=4.0)),
+        dict(type='LatentUNet'),
     ],
     ids=['gumbel', 'latent'],
 )
 def test_networks_run_in_mixed_and_losses_in_full_precision(generator):
     head = toy_config()['decode_head']
-    head['generator'] = generator | dict(base_channels=4, depth=2)
+    small = dict(base_channels=4, depth=2, norm_cfg=None, temperature=0.1)
+    head['generator'] = generator | small
     losses = ['CalibrationLoss', 'EnergyLoss', 'SampleCrossEntropy']
     if generator['type'] == 'LatentUNet':
         losses.append('ELBOLoss')
@@ -459,14 +439,8 @@ print(*(peak_after_step(*step) for step in steps))
 def test_memory_of_a_step_does_not_grow_with_samples():
     # Give freed tensors back at once: fragments are not what is measured.
     env = {**os.environ, 'MALLOC_MMAP_THRESHOLD_': '65536'}
-    out = subprocess.run(
-        [sys.executable, '-c', MEMORY],
-        stdout=subprocess.PIPE,
-        cwd=ROOT,
-        env=env,
-        check=True,
-        text=True,
-    ).stdout
+    command = [sys.executable, '-c', MEMORY]
+    out = subprocess.check_output(command, cwd=ROOT, env=env, text=True)
     start, *peaks = map(int, out.split()[-4:])
     few, chunked, whole = (peak - start for peak in peaks)
     assert chunked <= 1.5 * few

@@ -33,17 +33,13 @@ def test_other_devices_keep_their_order():
 @pytest.mark.parametrize('name', ['calibration', 'generator', 'discriminator'])
 def test_networks_train_with_channels_last(name):
     model = toy_model()
-    seen = []
-    network = model.networks()[name]
-    for module in network.modules():
+    seen, last = [], torch.channels_last
+    for module in model.networks()[name].modules():
         if isinstance(module, nn.Conv2d) and module.kernel_size != (1, 1):
-            module.register_forward_pre_hook(
-                lambda module, args: seen.append((module, args[0]))
-            )
+            module.register_forward_pre_hook(lambda *args: seen.append(args))
     model.train_step(toy_batch(), {name: toy_optims(model)[name]})
     assert seen
-    for module, x in seen:
-        last = torch.channels_last
+    for module, (x,) in seen:
         assert module.weight.is_contiguous(memory_format=last), module
         if len(x) > 1:  # a bias goes through a convolution by itself
             assert x.is_contiguous(memory_format=last) or x.shape[1] == 1
@@ -51,9 +47,8 @@ def test_networks_train_with_channels_last(name):
 
 def _generator(cls=RefinementUNet, **kwargs):
     torch.manual_seed(0)
-    generator = cls(
-        num_classes=3, base_channels=4, depth=3, noise_size=4, **kwargs
-    )
+    small = dict(num_classes=3, base_channels=4, depth=3, noise_size=4)
+    generator = cls(**small, **kwargs)
     for module in generator.modules():
         if isinstance(module, nn.BatchNorm2d):
             nn.init.normal_(module.running_mean)
@@ -101,20 +96,18 @@ def test_folded_is_plain(cls, norm_cfg, film, size, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ('change', 'size', 'kwargs'),
+    ('training', 'side', 'kwargs'),
     [
-        (lambda g: g.train(), (16, 16), {}),
-        (lambda g: g, (17, 16), {}),
-        (lambda g: g, (16, 16), {'upsample': 'resize'}),
-        (lambda g: g, (16, 16), {'norm_cfg': {'type': 'GN', 'num_groups': 2}}),
+        (True, 16, {}),
+        (False, 17, {}),
+        (False, 16, {'upsample': 'resize'}),
+        (False, 16, {'norm_cfg': {'type': 'GN', 'num_groups': 2}}),
     ],
-    ids=['training', 'odd size', 'resize', 'group norm'],
 )
-def test_what_does_not_fold(change, size, kwargs, monkeypatch):
+def test_what_does_not_fold(training, side, kwargs, monkeypatch):
     monkeypatch.setattr(convolutions, 'MIN_FEATURES', 0)
-    generator = _generator(**kwargs)
-    change(generator)
-    image, log_probs, _ = _inputs(generator, size)
+    generator = _generator(**kwargs).train(training)
+    image, log_probs, _ = _inputs(generator, (side, 16))
     with torch.no_grad():
         assert generator.encode(image, log_probs).folded is None
 

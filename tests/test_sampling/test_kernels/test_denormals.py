@@ -23,21 +23,17 @@ class DenormalCounter(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
-        if 'empty' in str(func):
-            return out  # holds nothing yet
-        for tensor in tree_leaves(out):
+        leaves = tree_leaves(out) if 'empty' not in str(func) else ()
+        for tensor in leaves:
             if isinstance(tensor, torch.Tensor) and tensor.is_floating_point():
                 self.found[str(func)] += denormals(tensor)
         return out
 
 
 RECIPE = dict(norm_cfg=None, dropout=0.0, gumbel={}, temperature=0.05)
-TUNED = dict(
-    type='TunedSampler',
-    net=dict(type='ConvCalibration', in_channels=3, channels=4),
-    net_temperature=0.02,
-    temperature=0.05,
-)
+NET = dict(type='ConvCalibration', channels=4)
+SHARP = dict(net_temperature=0.02, temperature=0.05)
+TUNED = dict(type='TunedSampler', net=NET, **SHARP)
 
 
 def denormals(tensor):
@@ -107,9 +103,7 @@ def test_none_are_left_behind_by_phases(tmp_path):
         for i, state in enumerate(wrapper.optimizer.state.values()):
             kept |= {f'{name} {i} {key}': v for key, v in state.items()}
     assert {'calibration 0 exp_avg', 'discriminator 0 exp_avg_sq'} <= set(kept)
-    found = {
-        key: denormals(v) for key, v in kept.items() if v.is_floating_point()
-    }
+    found = {k: denormals(v) for k, v in kept.items() if v.is_floating_point()}
     assert not any(found.values()), +Counter(found)
 
 
@@ -127,9 +121,8 @@ def test_softmax_is_that_of_bounded_logits(temperature):
 
     def derivatives(function):
         probs = function(logits)
-        (first,) = torch.autograd.grad(
-            probs.square().sum(), logits, create_graph=True
-        )
+        total = probs.square().sum()
+        (first,) = torch.autograd.grad(total, logits, create_graph=True)
         (second,) = torch.autograd.grad(first.square().sum(), logits)
         return probs, first, second
 
