@@ -52,19 +52,6 @@ def test_modes_are_kept_and_weigh_as_much_as_they_were_drawn(rare):
     assert weights[of_rare].sum() == pytest.approx(rare / 100)
 
 
-def test_frequencies_of_what_is_rare_are_those_of_the_draws():
-    """As of images drawn again and again, the rare mode not always alike."""
-    torch.manual_seed(0)
-    drawn, kept = [], []
-    for _ in range(8):
-        rare = torch.rand(128) < 0.03
-        position = torch.where(rare, 2.0, 0.05 * torch.randn(128))
-        chosen, weights = support_points(line(*position.tolist()), 16)
-        drawn.append(rare.double().mean().item())
-        kept.append(weights[rare[chosen]].sum().item())
-    assert kept == pytest.approx(drawn)
-
-
 @pytest.mark.parametrize('number', [0, 4])
 def test_refuses_numbers_that_cannot_be(number):
     with pytest.raises(UserError):

@@ -11,8 +11,7 @@ from mmcar.models.black_boxes import CachedBlackBox
 class TestCached:
     def sample(self, probs):
         sample = SegDataSample(metainfo=dict(img_path='a/b.png'))
-        if probs is not None:
-            sample.black_box_probs = PixelData(data=probs)
+        sample.black_box_probs = PixelData(data=probs)
         return sample
 
     def test_collects_a_batch(self):
@@ -24,7 +23,7 @@ class TestCached:
     def test_refuses(self):
         image, probs = torch.zeros(1, 3, 4, 4), torch.full((3, 4, 4), 1 / 3)
         for samples, named in (
-            ([self.sample(None)], r'a/b\.png'),
+            ([SegDataSample()], 'LoadBlackBoxProbs'),
             ([self.sample(probs)], 'num_classes=2'),
             (None, 'data samples'),
         ):

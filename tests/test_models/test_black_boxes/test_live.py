@@ -138,16 +138,6 @@ class TestForms:
         expected = reference(box.segmentor, image).softmax(1)
         assert torch.allclose(box(image), expected, atol=1e-6)
 
-    def test_sliding_windows(self):
-        slide = dict(mode='slide', crop_size=(16, 16), stride=(8, 8))
-        segmentor = ConfigDict(encoder_decoder(test_cfg=slide))
-        box = BlackBox(segmentor=segmentor)
-        image = torch.randn(2, 3, 24, 32)
-        windows = box(image)
-        assert windows.shape == (2, 3, 24, 32)
-        box.segmentor.test_cfg = ConfigDict(mode='whole')
-        assert not torch.allclose(windows, box(image), atol=1e-4)
-
     def test_binary_head(self):
         box = BlackBox(**parts(out_channels=1, num_classes=2, threshold=0.5))
         image = torch.randn(2, 3, 16, 16)

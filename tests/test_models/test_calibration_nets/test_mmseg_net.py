@@ -44,19 +44,6 @@ def test_an_image_that_is_smaller_is_seen_whole(pair):
     assert torch.equal(center(image), whole(image))
 
 
-def test_views_are_averaged_around_the_centre(pair):
-    center, _ = pair
-    image = torch.randn(1, 3, 32, 32)
-    expected = torch.zeros(1, 3, 32, 32)
-    for turns in range(4):
-        for flip in ((), (3,)):
-            view = image.rot90(turns, (2, 3)).flip(flip)
-            probs = center(view).softmax(1)
-            expected += probs.flip(flip).rot90(-turns, (2, 3)) / 8
-    center.symmetric = True
-    torch.testing.assert_close(center(image).exp(), expected)
-
-
 @pytest.mark.parametrize('outside', [0.0, 0.4])
 def test_wrong_arguments_are_named(outside):
     with pytest.raises(UserError, match='outside'):

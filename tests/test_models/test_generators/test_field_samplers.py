@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 import torch
-from mmengine.logging import MessageHub
-from mmseg.registry import MODELS
 
-from mmcar.models import GumbelSampler, LearntFieldSampler, RegionSampler
+from mmcar.models import (
+    EnergyLoss,
+    GumbelSampler,
+    LearntFieldSampler,
+    RegionSampler,
+    SampleBatch,
+)
 from mmcar.models.generators.field_samplers import WeightedSampler, memberships
 from mmcar.utils.errors import UserError
-from tests.toys import toy_batch, toy_config, toy_optims
 
 from .test_samplers import FLOOR, PROBS, frequencies
 
@@ -47,15 +50,6 @@ def test_labels_are_the_argmax_of_the_perturbed_probabilities():
     assert torch.equal(sampler.sample(state, z).argmax(2), labels.long())
 
 
-def test_one_weight_is_the_training_free_sampler():
-    sampler, shared = Given(torch.ones(1, 1, 16, 16)), GumbelSampler(3)
-    log_probs = torch.randn(2, 3, 16, 16).log_softmax(1)
-    image, z = torch.zeros(2, 3, 16, 16), torch.randn(6, 2, 3)
-    expected = shared.sample_labels(shared.encode(image, log_probs), z)
-    found = sampler.sample_labels(sampler.encode(image, log_probs), z)
-    assert torch.equal(found, expected)
-
-
 IMAGE = torch.zeros(1, 3, 24, 40)
 
 
@@ -68,10 +62,10 @@ def two_blobs(p=0.5):
     return probs.log()[None]
 
 
-def on_both(sampler, draws=4000):
+def on_both(sampler, draws=2000, image=IMAGE):
     """Whether each blob is drawn, at its middle, (draws, 2)."""
     torch.manual_seed(0)
-    state = sampler.encode(IMAGE, two_blobs())
+    state = sampler.encode(image, two_blobs())
     z = torch.randn(draws, 1, sampler.noise_size)
     labels = torch.cat(
         [sampler.sample_labels(state, part) for part in z.split(500)]
@@ -98,9 +92,9 @@ def test_regions_are_connected_parts_and_what_is_nearest():
 def test_blobs_vary_independently_but_for_the_common_part(common, expected):
     """Halves of a Gaussian of correlation c: 2 / pi * asin(c) = 0.41."""
     both = on_both(RegionSampler(2, common=common))
-    assert both.mean(1).tolist() == pytest.approx([0.5, 0.5], abs=0.03)
+    assert both.mean(1).tolist() == pytest.approx([0.5, 0.5], abs=0.04)
     found = torch.corrcoef(both)[0, 1].item()
-    assert found == pytest.approx(expected, abs=0.06)
+    assert found == pytest.approx(expected, abs=0.08)
 
 
 def test_pixels_of_a_blob_go_together():
@@ -157,40 +151,25 @@ def test_frequencies_are_those_of_f_whatever_it_has_learnt():
 
 def test_it_learns_that_two_blobs_are_independent():
     """From labels in which they are, by the energy loss alone."""
-    head = dict(
-        type='CARHead',
-        num_classes=2,
-        calibration=dict(type='KnownDistribution'),
-        generator=dict(type='LearntFieldSampler', rank=3, channels=8),
-    )
-    loss = dict(type='EnergyLoss', loss_weight=1.0, classes=(1,), smooth=0.1)
-    torch.manual_seed(0)
-    model = MODELS.build(
-        toy_config(
-            decode_head=head,
-            discriminator=None,
-            loss_samples=[loss],
-            train_cfg=dict(num_samples=12),
-        )
-    )
-    model.init_weights()
-    batch = toy_batch(size=(24, 40), batch_size=1, annotators=4)
-    (sample,) = batch['data_samples']
-    labels = sample.gt_sem_segs.data
-    labels.zero_()
+    labels = torch.zeros(1, 4, 24, 40, dtype=torch.long)
     for a in range(4):  # none, one, the other, both
-        labels[a, 4:12, 4:12] = a % 2
-        labels[a, 10:20, 28:38] = a // 2
-    optims = toy_optims(model, lr=1e-2)
-    hub = MessageHub.get_current_instance()
-    generator = model.decode_head.generator
-    before = torch.corrcoef(on_both(generator, 500))[0, 1]
-    for step in range(120):
-        hub.update_info('iter', step)
-        sample.gt_sem_seg.data = labels[:1].long()
-        model.train_step(batch, optims)
+        labels[:, a, 4:12, 4:12] = a % 2
+        labels[:, a, 10:20, 28:38] = a // 2
+    energy = EnergyLoss(loss_weight=1.0, classes=(1,), smooth=0.1)
+    sampler, image = build(), torch.rand(IMAGE.shape)
+    before = torch.corrcoef(on_both(sampler, 500))[0, 1]
+    optim = torch.optim.Adam(sampler.parameters(), lr=1e-2)
+    for _ in range(140):
+        z = torch.randn(12, 1, sampler.noise_size)
+        samples = sampler(image, two_blobs(), z)
+        batch = SampleBatch(
+            samples.mean(0), labels[:, 0], 12, samples=samples, labels=labels
+        )
+        optim.zero_grad()
+        energy(batch).backward()
+        optim.step()
     with torch.no_grad():
-        both = on_both(generator.eval(), 2000)
+        both = on_both(sampler, 1000, image)
     assert before > 0.9
     assert torch.corrcoef(both)[0, 1] < 0.5
-    assert (both.mean(1) - 0.5).abs().max() < 0.05
+    assert (both.mean(1) - 0.5).abs().max() < 0.06

@@ -53,23 +53,6 @@ def test_chunks_change_nothing():
             assert torch.equal(one.pred_samples.data, other.pred_samples.data)
 
 
-def test_the_models_samples_are_kept_where_margins_allow_it():
-    """A model whose samples have the margins: they do not change."""
-    torch.manual_seed(0)
-    cfg = copy.deepcopy(METHODS['ssn']) | dict(mean_samples=1, diagonal=False)
-    wrapper = MODELS.build(dict(type='ExactMargins', model=cfg)).eval()
-    for weight in wrapper.model.net['factor'].parameters():
-        torch.nn.init.normal_(weight)
-    image = torch.rand(2, 3, 16, 16)
-    state = wrapper.encode(image)
-    z = torch.randn(6, 2, 2 + 3)
-    own = wrapper.model.sample_labels(state, z[..., 2:])
-    share = torch.nn.functional.one_hot(own, 2).float().mean(0).movedim(-1, 1)
-    wrapper.model.log_probs = lambda _: share.clamp_min(1e-12).log()
-    assert 0.1 < own.float().mean() < 0.9 and (own[0] != own[1]).any()
-    assert torch.equal(wrapper.sample_labels(state, z), own)
-
-
 def test_noise_is_the_models():
     sobol, normal = dict(type='SobolNoise'), dict(type='NormalNoise')
     model = dict(METHODS['ssn'], noise=sobol)
