@@ -66,7 +66,7 @@ BAD = [
     (dict(train=['a']), r'\.iters=None'),
     (dict(iters=1), r'\.train'),
     (dict(iters=1, train=['a', 'a']), r"\.train.*'a'"),
-    (dict(iters=1, train=['a'], lr=3), "'lr'"),
+    (dict(iters=1, train=['a'], lr=3), r'\.lr'),
     (dict(iters=1, train=['a'], cycles=dict(b=(1, 1))), r"\.cycles\['b'\]"),
     (dict(iters=1, train=['a'], cycles=dict(a=(0, 1))), r"'a'\]=\(0, 1\)"),
     (dict(iters=1, train=['a'], cycles=dict(a=5)), r"\.cycles\['a'\]=5"),

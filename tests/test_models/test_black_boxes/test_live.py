@@ -1,4 +1,4 @@
-"""The black box in every form, stock models included."""
+"""The black box in every form, MMSeg's own models included."""
 
 import copy
 
