@@ -31,6 +31,7 @@ from ..utils.files import InUseError, claim_folder, write_file, write_json
 from ..utils.progress import track
 
 MOST_CLASSES = 256  # ids of 8 bits
+COARSEST = 2 * 10**9  # nanoseconds that some file systems round times to
 
 
 #: How far what is stored is from what was predicted: at most, on average.
@@ -68,7 +69,8 @@ class Worker:
         write_file(target, data)
         seen = os.stat(path).st_mtime_ns
         if seen > target.stat().st_mtime_ns:  # a clock that is ahead
-            os.utime(target, ns=(seen, seen))
+            later = seen + COARSEST - seen % COARSEST
+            os.utime(target, ns=(later, later))
         error = np.abs(stored - probs)
         return float(error.max()), float(error.mean())
 

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -120,7 +120,8 @@ def check_started(runner: Runner, checkpoint: Mapping) -> None:
         print_log(what, 'current', logging.WARNING)
 
 
-GRADIENTS = 'accumulated_gradients'  # their key in a checkpoint
+GRADIENTS = 'accumulated_gradients'  # keys in a checkpoint
+REPLACED = 'replaced_checkpoints'
 
 
 @register_backend('whole_files')
@@ -160,6 +161,7 @@ class SafeCheckpointHook(CheckpointHook):
     gradients: dict[str, Tensor] | None = None  # for the next checkpoint
     backend_args: dict | None
     file_backend: Any
+    orphans: Sequence[str] = ()  # what a kill kept from being removed
 
     def before_run(self, runner: Runner) -> None:
         """Choose the checkpoint to resume from, if that is asked."""
@@ -197,6 +199,8 @@ class SafeCheckpointHook(CheckpointHook):
             )
         self.backend_args = dict(backend='whole_files')
         super().before_train(runner)
+        for name in self.orphans:
+            self.file_backend.remove(Path(self.out_dir, name))
         if is_main_process():
             try:
                 self.lock = claim_folder(runner.work_dir)
@@ -214,15 +218,18 @@ class SafeCheckpointHook(CheckpointHook):
             self.lock = None
 
     def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
-        """Keep waiting gradients."""
+        """Keep waiting gradients, and what is removed after this."""
         if self.gradients:
             checkpoint[GRADIENTS] = self.gradients
+        replaced = self.file_backend.replaced
+        checkpoint[REPLACED] = [Path(path).name for path in replaced]
 
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         """Put waiting gradients back where training goes on."""
         if not runner._resume:
             return
         check_resumed(runner, checkpoint)
+        self.orphans = checkpoint.get(REPLACED, ())
         kept = checkpoint.get(GRADIENTS, {})
         for name, weight in unwrap_model(runner.model).named_parameters():
             if name in kept:

@@ -6,11 +6,16 @@ import os
 import signal
 from types import SimpleNamespace
 
+import cv2
+import numpy as np
 import pytest
+import torch
 
+from mmcar.datasets.transforms.black_box import cache_fault
 from mmcar.engine import black_box_cache
 from mmcar.engine.black_box_cache import (
     CachePlan,
+    Worker,
     make_cache,
     predict_all,
 )
@@ -44,6 +49,27 @@ def test_a_killed_process_ends_the_run(tmp_path, monkeypatch):
     todo = {tmp_path / f'{i}.npz': f'{i}.png' for i in range(4)}
     with pytest.raises(UserError, match='--jobs'):
         predict_all(plan, todo, jobs=2)
+
+
+def test_an_image_from_the_future_where_times_are_coarse(
+    tmp_path, monkeypatch
+):
+    image, target = tmp_path / 'a.png', tmp_path / 'a.npz'
+    cv2.imwrite(str(image), np.zeros((4, 4, 3), np.uint8))
+    os.utime(image, (2**32 + 1.5, 2**32 + 1.5))
+    set_times = os.utime
+
+    def in_steps_of_two_seconds(path, ns):
+        set_times(path, ns=tuple(time - time % 2_000_000_000 for time in ns))
+
+    monkeypatch.setattr(os, 'utime', in_steps_of_two_seconds)
+    worker = object.__new__(Worker)
+    worker.form, worker.size, worker.device = 'probs', (4, 4), 'cpu'
+    worker.black_box = SimpleNamespace(
+        predict_file=lambda tensor: (torch.full((2, 4, 4), 0.5), None)
+    )
+    worker.write(target, str(image))
+    assert cache_fault(target, str(image)) is None
 
 
 @pytest.fixture

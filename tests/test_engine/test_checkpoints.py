@@ -173,6 +173,22 @@ def test_keeps_the_old_until_the_new_is_whole(tmp_path, monkeypatch):
     assert names(tmp_path) == ['iter_30.pth', 'iter_40.pth']
 
 
+def test_what_a_kill_left_goes_at_the_next_save(tmp_path, monkeypatch):
+    """A crash when iter_30 is whole and iter_10 not yet removed."""
+
+    def crash(self):
+        if any('iter_10' in path for path in self.replaced):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(WholeFileBackend, 'remove_replaced', crash)
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path)
+    monkeypatch.undo()
+    assert names(tmp_path) == ['iter_10.pth', 'iter_20.pth', 'iter_30.pth']
+    train(tmp_path, resume=True)
+    assert names(tmp_path) == ['iter_30.pth', 'iter_40.pth']
+
+
 def test_resumes_before_a_damaged_checkpoint(tmp_path):
     train(tmp_path)
     # MMEngine empties it before it writes: a kill may come in between.
