@@ -49,6 +49,10 @@ autodoc_member_order = 'bysource'
 napoleon_custom_sections = ['Shape']
 napoleon_use_ivar = True
 html_theme = 'furo'
+# From disk, a browser may not fetch other pages for excerpts.
+html_show_search_summary = False
+# Else values of built-in types have links to a page that is not there.
+viewcode_follow_imported_members = False
 html_title = f'mmcar {release}'
 # Pages keep the repository's paths; this leads to the first from the top.
 html_extra_path = ['redirect']
