@@ -162,10 +162,14 @@ def test_one_word_for_one_thing():
         r'diets?|examination sets?|other checkouts?)\b',
         re.IGNORECASE,
     )
-    texts = [(page, prose(page.read_text())) for page in OURS]
+    texts = [(page, prose(page.read_text())) for page in PAGES]
     for page in ROOT.glob('mmcar/report/page/assets/*.html'):
         texts.append((page, re.sub(r'<[^>]*>', '', page.read_text())))
-    texts += [(path, text) for path in SOURCES for text in messages(path)]
+    texts += [
+        (path, text)
+        for path in [*SOURCES, *ROOT.glob('projects/**/*.py')]
+        for text in messages(path)
+    ]
     assert len(texts) > 1000, 'the test reads messages'
     for page, text in texts:
         found = retired.search(str(text))

@@ -93,7 +93,8 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument(
         '--adversary',
         action='store_true',
-        help='compare diets of D in the recipe, on held-out training images',
+        help='compare ways to train D in the recipe, on held-out training '
+        'images',
     )
     parser.add_argument('--debug', action='store_true')
     return parser.parse_args()

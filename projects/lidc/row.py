@@ -51,7 +51,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument(
         '--nodules',
         action='store_true',
-        help='also by size of the nodule and by how many readers marked it',
+        help='also by size of the nodule and by how many annotators marked it',
     )
     parser.add_argument(
         '--data-root', type=Path, default=Path('data/lidc_slices')

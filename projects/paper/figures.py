@@ -5,7 +5,7 @@ Examples::
     python projects/paper/figures.py samples CONFIG CHECKPOINT
     python projects/paper/figures.py offsets CONFIG CHECKPOINT
 
-samples      F, mean of the samples, mean of the readers, and samples
+samples      F, mean of the samples, mean of the annotators, and samples
 entropy      of F, of the mean of the samples, and of single samples
 independent  pixels of F drawn one by one, beside samples of the model
 offsets      predicted minus true probability of every class that flips
@@ -79,7 +79,7 @@ def grid_of(runner: Runner, args: argparse.Namespace) -> Figure:
         top = max(np.nanmax(row[1][1]) for row in rows)
         return draw_grid(rows, max(float(top), 1e-3))
     if args.figure == 'samples':
-        truth = 'truth' if meta.get('class_flips') else 'mean of readers'
+        truth = 'truth' if meta.get('class_flips') else 'mean of annotators'
         rows = [sample_panels(v, palette, shown, truth) for v in views]
     else:
         rows = [independent_panels(v, palette, shown) for v in views]

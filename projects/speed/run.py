@@ -95,7 +95,7 @@ def page(
     if bars:
         met = sum(row['met'] == 'yes' for row in bars)
         parts.append(
-            f'## Bars\n\nWhat should hold, and whether it does in this run: '
+            f'## Goals\n\nWhat should hold, and whether it does in this run: '
             f'{met} of {len(bars)}.\n\n{table(bars)}'
         )
     for name, rows in tables.items():
@@ -121,7 +121,7 @@ def parse_args() -> argparse.Namespace:
         '--repeats', type=int, help='turns of every comparison'
     )
     everything.add_argument(
-        '--baseline', help='another checkout to compare with'
+        '--baseline', help='anearlier version to compare with'
     )
     everything.add_argument(
         '--checkpoint', help='a trained quickstart, for that comparison'
@@ -175,7 +175,7 @@ def main() -> None:
         bars = bar_rows(tables)
         if args.baseline:
             commit = current_commit(Path(args.baseline)) or 'not known'
-            found |= {"other checkout's commit": commit}
+            found |= {"earlier version's commit": commit}
         write_file(args.out, page(tables, bars, found).encode())
     else:
         print(args.command, flush=True)

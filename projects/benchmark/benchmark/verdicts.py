@@ -185,7 +185,8 @@ def diet_verdict(records: Sequence[dict]) -> str:
             if (sentence := gain_of(row, without, variant, task))
         ]
         text = ' '.join(found) or (
-            'no diet with an accuracy above chance improves floods or '
+            'no way to train D with an accuracy above chance improves '
+            'floods or '
             f'{COLUMNS[task.second].heading} by more than its spread over '
             'seeds without harming GED 16.'
         )

@@ -93,7 +93,7 @@ def two_ranks(case: str) -> Callable:
 
 
 def other(case: str, value: str = 'times_ours') -> Callable:
-    """A figure of the comparison with another checkout."""
+    """A figure of the comparison with anearlier version."""
     return lambda t: pick(t, 'baseline', value, case=case)
 
 
@@ -180,28 +180,28 @@ BARS = (
         LARGE_CONVOLUTIONS,
     ),
     Bar(
-        'LIDC: over the other checkout',
+        'LIDC: over the earlier version',
         other('RefinementUNet, 128'),
         2.5,
         True,
         CONVOLUTIONS,
     ),
     Bar(
-        'Cityscapes: over the other checkout',
+        'Cityscapes: over the earlier version',
         other('RefinementUNet, 256'),
         2.5,
         True,
         LARGE_CONVOLUTIONS,
     ),
     Bar(
-        'LIDC, compile allowed: over the other checkout',
+        'LIDC, compile allowed: over the earlier version',
         other('RefinementUNet, 128'),
         3.5,
         True,
         CONVOLUTIONS,
     ),
     Bar(
-        'Cityscapes, compile allowed: over the other checkout',
+        'Cityscapes, compile allowed: over the earlier version',
         other('RefinementUNet, 256'),
         3.5,
         True,
@@ -252,7 +252,7 @@ BARS = (
         False,
     ),
     Bar(
-        'step of G, LIDC, over the other checkout',
+        'step of G, LIDC, over the earlier version',
         other('step of G, LIDC'),
         1.3,
         True,
@@ -260,7 +260,7 @@ BARS = (
     ),
     Bar(
         "step of the recipe's U-Net, the quickstart's G before TunedSampler, "
-        "on the quickstart's F, over the other checkout",
+        "on the quickstart's F, over the earlier version",
         other('step of G, quick'),
         5,
         True,
@@ -400,7 +400,7 @@ def bar_rows(tables: Tables) -> list[dict]:
         met = value >= bar.limit if bar.least else value <= bar.limit
         rows.append(
             {
-                'bar': bar.text,
+                'goal': bar.text,
                 'expected': f'{"at least" if bar.least else "at most"} '
                 f'{bar.limit:g}',
                 'measured': value,

@@ -1,9 +1,9 @@
-"""This code against another checkout of it, in alternating processes.
+"""This code against an earlier version of it, in alternating processes.
 
 Both predict an image with 16 samples, with the same weights and seed and an F
 that was computed before, and make steps of G. ``same_pixels`` is the share of
 pixels that both give the same class, in all samples. Random weights are the
-other checkout's. The last step is that of the recipe's U-Net
+earlier version's. The last step is that of the recipe's U-Net
 (car_recipe_small), which the quickstart trained before it took a
 ``TunedSampler``, on the quickstart's F, the trained one of ``--checkpoint``.
 """
@@ -108,7 +108,7 @@ def same_pixels(
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the subcommand."""
     parser.add_argument(
-        '--baseline', type=Path, required=True, help='the other checkout'
+        '--baseline', type=Path, required=True, help='the earlier version'
     )
     parser.add_argument(
         '--checkpoint',

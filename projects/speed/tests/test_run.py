@@ -107,7 +107,7 @@ def test_parts_of_whole_runs_add_up():
         tested = row['case'].startswith('test')
         assert (row['metrics'] > 0) == (row['writing'] > 0) == tested
     bars = bar_rows(dict(runs=rows))
-    trained = [b['measured'] for b in bars if b['bar'].startswith('training')]
+    trained = [b['measured'] for b in bars if b['goal'].startswith('training')]
     assert trained == [row['rest'] for row in rows[:4]]
 
 
@@ -171,7 +171,7 @@ def test_bars_say_what_holds_and_what_bounds_it():
         ],
         test=[dict(case='1024x2048', part='all', seconds=1.5)],
     )
-    rows = {row['bar']: row for row in bar_rows(tables)}
+    rows = {row['goal']: row for row in bar_rows(tables)}
     assert rows['LIDC 128x128: over plain sampling']['met'] == 'yes'
     compiled = rows['LIDC, compile allowed: over plain']
     assert compiled['met'] == 'no' and compiled['what bounds it']
@@ -260,7 +260,7 @@ def test_the_page_and_the_file_hold_all_rows(
     known = {'numpy', 'mmcv', 'mmseg', 'cores', 'date', 'commit'}
     assert known <= facts.keys()
     head = page.read_text().split('##')[0]
-    assert facts['commit'] in head and 'other checkout' not in head
+    assert facts['commit'] in head and 'earlier version' not in head
 
 
 @pytest.mark.parametrize(
