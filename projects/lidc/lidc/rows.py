@@ -2,17 +2,24 @@
 
 from pathlib import Path
 
+from mmengine.runner import save_checkpoint
+
 from mmcar.utils.errors import UserError
 from projects.cpu_experiments.cpu_experiments.running import Experiments
 from projects.cpu_experiments.cpu_experiments.suite import Row
+
+from .averaged import join
 
 CONFIGS = Path('projects/lidc/configs')
 F = 'gumbel_unet16_1xb16-6k_lidc-slices-center64'
 CHOOSE = 'f_unet16_1xb16-6k_center64_choose'
 TUNED = 'tuned_unet16_1xb16-1k_lidc-slices-center64'
+ENSEMBLE = 'ensemble_unet16x3_lidc-slices-center64'
+MEMBERS = 3  # its seeds of F
 ROWS = {
     'choose': Row('', CHOOSE, CHOOSE, 'settings are chosen by this one', 1),
     'free': Row('', F, F, 'training-free samples of F'),
+    'ensemble': Row('', ENSEMBLE, ENSEMBLE, 'mean of three F', 1),
     'tuned': Row('', TUNED, TUNED, 'F tuned by whole samples'),
 }
 F_OF = {TUNED: F}
@@ -43,6 +50,22 @@ class LIDCRuns(Experiments):
             for part in TAKEN_OVER
         ]
         return {F_OF[name]: keys}
+
+    def train(self, group: str, name: str, seed: int) -> Path:
+        """Train unless done; the last checkpoint."""
+        if name != ENSEMBLE:
+            return super().train(group, name, seed)
+        members = [self.train(group, F, i) for i in range(MEMBERS)]
+        path = self.folder(group, name, seed) / 'joined.pth'
+        save_checkpoint(dict(state_dict=join(members)), str(path))
+        return path
+
+    def training_version(self, group: str, name: str, seed: int) -> str:
+        """Hash of all that decides about the weights of a training."""
+        if name != ENSEMBLE:
+            return super().training_version(group, name, seed)
+        found = [self.training_version(group, F, i) for i in range(MEMBERS)]
+        return ' '.join(found)
 
     def training_settings(self, name: str, seed: int) -> list[str]:
         """Config options of a training."""

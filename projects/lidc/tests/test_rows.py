@@ -66,5 +66,5 @@ def test_only_the_choice_of_settings_leaves_training_patients_out(runs):
 
 
 def test_an_unknown_row_lists_all():
-    with pytest.raises(UserError, match='choose, free, tuned'):
+    with pytest.raises(UserError, match='choose, free, ensemble, tuned'):
         find_row('fre')
