@@ -6,8 +6,6 @@ from mmengine.structures import PixelData
 from mmseg.registry import METRICS
 from mmseg.structures import SegDataSample
 
-from tests.forking import Forked
-
 from . import brute_force as bf
 
 FLIPS = ((0, 2, 0.25), (1, 3, 0.5))
@@ -43,22 +41,3 @@ def scored(images, *configs, **kwargs):
     run = evaluator(*configs, **kwargs)
     run.process(images)
     return run.evaluate(len(images))
-
-
-def _rank(rank, folder, score):
-    torch.distributed.init_process_group(
-        'gloo', init_method=f'file://{folder}/init', rank=rank, world_size=2
-    )
-    torch.save(score(rank), f'{folder}/{rank}.pt')
-    torch.distributed.barrier()
-    torch.distributed.destroy_process_group()
-
-
-def on_two_ranks(score, folder):
-    """What a function of the rank returns in each of two processes."""
-    # Results are exchanged through files of the current folder.
-    ranks = [Forked(_rank, r, folder, score, cwd=folder) for r in range(2)]
-    for rank in ranks:
-        done = rank.finish()
-        assert done.returncode == 0, done.stderr
-    return [torch.load(folder / f'{rank}.pt') for rank in range(2)]

@@ -7,7 +7,7 @@ from mmcar.evaluation import calibration, ged, hm_iou
 from mmcar.utils.errors import UserError
 
 from . import brute_force as bf
-from .predicted import on_two_ranks
+from .ranks import on_two_ranks
 
 pytest.importorskip('torchmetrics')
 from mmcar.evaluation.torchmetrics import GED, Calibration, HMIoU

@@ -20,7 +20,8 @@ from mmcar.evaluation import (
 from mmcar.utils.errors import UserError
 from tests.test_docs import code_blocks
 
-from ..predicted import FLIPS, evaluator, image, on_two_ranks, scored
+from ..predicted import FLIPS, evaluator, image, scored
+from ..ranks import on_two_ranks
 
 CONFIGS = [
     {'type': 'GEDMetric', 'num_samples': 6},
