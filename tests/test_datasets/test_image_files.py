@@ -177,15 +177,6 @@ def test_all_depths_are_turned_alike(tmp_path, orientation):
         np.testing.assert_array_equal(label, expected)
 
 
-@pytest.mark.parametrize(('maximum', 'channels'), [(1, 3), (100, 1), (255, 3)])
-def test_pnm_of_few_values_is_not_stretched(tmp_path, maximum, channels):
-    pixels = random_pixels('u2', 5, 6, channels) % (maximum + 1)
-    pixels = pixels.astype(np.uint8)
-    data = pnm(pixels, maximum)
-    expected = np.broadcast_to(pixels, (5, 6, 3))[..., ::-1]
-    assert_same(read(tmp_path, data, 'color'), expected)
-
-
 WHOLE_FILES = [
     png16(random_pixels('u2', 30, 31, 3)),
     pnm(random_pixels('u2', 30, 31, 3), 65535),

@@ -85,28 +85,6 @@ def test_training_draws_annotators_evenly(tmp_path):
     assert 'gt_sem_segs' not in data[0]['data_samples']
 
 
-def test_metainfo_flips_reach_the_sample(tmp_path):
-    meta = {'classes': 'abc', 'class_flips': ((0, 2, 0.25),)}
-    root = make_set(tmp_path, ('a',), (1,), 'single')
-    data = build(root, metainfo=meta, pipeline=ALL)
-    assert data[0]['data_samples'].class_flips == ((0, 2, 0.25),)
-
-
-def test_files_without_a_partner_are_named(tmp_path):
-    root = make_set(tmp_path, ('a', 'b', 'c'), (2, 0, 0))
-    (root / 'annotations/train/b').mkdir()
-    with pytest.raises(ValueError, match=r'b\.png: no label map') as error:
-        build(root)
-    assert 'c.png' in str(error.value)
-    root = make_set(tmp_path / 'other')
-    (root / 'images/train/a.png').unlink()
-    with pytest.raises(ValueError, match=r'a/r0\.png: no image') as error:
-        build(root)
-    assert 'a/r1.png' in str(error.value) and '2 problems' in str(error.value)
-    (root / 'split.txt').write_text('b\n')
-    assert len(build(root, ann_file='split.txt')) == 1
-
-
 @pytest.mark.parametrize('ann_file', ['', 'i.csv', 'i.txt'])
 def test_keys_hold_the_whole_path(tmp_path, ann_file):
     root = make_set(tmp_path, ('p1/s/0', 'p2/s/0', '1'), (1, 1, 1))

@@ -1,6 +1,7 @@
 """Whole training runs of a toy model, in this process or in another."""
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -143,6 +144,28 @@ class RecordHook(Hook):
 def phased(*phases, **loop):
     """A train_cfg of some phases."""
     return dict(type='AlternatingTrainLoop', phases=list(phases), **loop)
+
+
+def scored(evaluator, *splits, **data):
+    """Loops that score :class:`RandomMaps`, ``val``, ``test`` or both."""
+    loader = dict(
+        batch_size=2,
+        num_workers=0,
+        sampler=dict(type='DefaultSampler', shuffle=False),
+        dataset=dict(type='RandomMaps', **data),
+    )
+    cfg = {}
+    for split in splits:
+        cfg[f'{split}_dataloader'] = loader
+        cfg[f'{split}_evaluator'] = evaluator
+        cfg[f'{split}_cfg'] = dict(type=f'{split.capitalize()}Loop')
+    return cfg
+
+
+def keep_checkpoint(source, number, target):
+    """Copy the checkpoint of an iteration into a new folder."""
+    target.mkdir(exist_ok=True)
+    shutil.copy(source / f'iter_{number}.pth', target)
 
 
 def only(*names, **optim):

@@ -205,13 +205,6 @@ def test_refuses_one_wrapper_around_everything(tmp_path):
         runner.train()
 
 
-def test_losses_of_an_earlier_phase_leave_the_log(tmp_path):
-    runner = train(tmp_path, train_cfg=SHORT)
-    logged = set(runner.message_hub.log_scalars)
-    assert 'train/loss_cal' in logged and 'train/loss_disc' in logged
-    assert 'train/loss_ce' not in logged
-
-
 def copying_run(work_dir, **copy):
     """F for three iterations, then a copy of it that stands still."""
     model = toy_config(**norm_free())

@@ -27,9 +27,11 @@ from mmcar.utils.files import claim_folder
 from tests.test_engine.runs import (
     CHECKPOINT,
     build_runner,
+    keep_checkpoint,
     only,
     phased,
     run_config,
+    scored,
     train,
     weights,
 )
@@ -243,16 +245,12 @@ def test_best_checkpoint(tmp_path, monkeypatch):
 
 def scripted(folder, scores, **changes):
     """Settings of a run that validates every 10 iterations."""
-    loader = run_config(folder)['train_dataloader']
     hooks = run_config(folder)['default_hooks']
     hooks['checkpoint'] = CHECKPOINT | dict(save_best='score', rule='greater')
     return dict(
         train_cfg=run_config(folder)['train_cfg'] | dict(val_interval=10),
-        val_dataloader=loader
-        | dict(sampler=dict(type='DefaultSampler', shuffle=False)),
-        val_cfg=dict(type='ValLoop'),
-        val_evaluator=dict(type='ScriptedScore', scores=scores),
         default_hooks=hooks,
+        **scored(dict(type='ScriptedScore', scores=scores), 'val'),
         **changes,
     )
 
@@ -290,10 +288,8 @@ def test_a_validation_that_is_made_up_for_has_the_same_score(tmp_path):
     settings = scripted(tmp_path, [])
     settings['val_evaluator']['type'] = 'RandomScore'
     expected = random_scores(train(whole, **settings))
-    again.mkdir()
     for number in (30, 40):  # the last one is followed by nothing else
-        kept = (whole / f'iter_{number}.pth').read_bytes()
-        (again / f'iter_{number}.pth').write_bytes(kept)
+        keep_checkpoint(whole, number, again)
         runner = train(again, **settings, resume=True)
         scores = random_scores(runner)
         assert scores == expected[-len(scores) :]
@@ -315,9 +311,7 @@ def test_accumulated_gradients_survive(tmp_path, skipped):
         custom_hooks=[dict(type='PoisonHook', at=skipped)],
     )
     train(tmp_path / 'whole', **changes)
-    (tmp_path / 'again').mkdir()
-    kept = (tmp_path / 'whole' / 'iter_20.pth').read_bytes()
-    (tmp_path / 'again' / 'iter_20.pth').write_bytes(kept)
+    keep_checkpoint(tmp_path / 'whole', 20, tmp_path / 'again')
     train(tmp_path / 'again', **changes, resume=True)
     one, other = (weights(tmp_path / name) for name in ('whole', 'again'))
     assert all(torch.equal(one[key], other[key]) for key in one)

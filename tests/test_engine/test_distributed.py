@@ -5,6 +5,7 @@ import torch
 
 from tests.test_engine.runs import (
     finish,
+    keep_checkpoint,
     norm_free,
     only,
     phased,
@@ -75,9 +76,7 @@ def folders(tmp_path_factory):
 
 def resume_at(number, source, target, **settings):
     """Go on from a checkpoint of another folder, on two ranks."""
-    target.mkdir()
-    kept = (source / f'iter_{number}.pth').read_bytes()
-    (target / f'iter_{number}.pth').write_bytes(kept)
+    keep_checkpoint(source, number, target)
     float64 = settings.pop('float64', {})
     resumed = dict(work_dir=str(target), resume=True, **settings)
     for process in on_two_ranks(resumed, **float64):

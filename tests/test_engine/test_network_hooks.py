@@ -15,6 +15,7 @@ from tests.test_engine.runs import (
     phased,
     recorded,
     run_config,
+    scored,
     train,
 )
 from tests.toys import toy_config
@@ -125,14 +126,7 @@ def test_a_validation_loop_sees_the_average_and_training_does_not(tmp_path):
     runner = build_runner(
         tmp_path,
         custom_hooks=[dict(type='NetworkEMAHook', momentum=0.2)],
-        val_dataloader=dict(
-            batch_size=2,
-            num_workers=0,
-            sampler=dict(type='DefaultSampler', shuffle=False),
-            dataset=dict(type='RandomMaps', size=2),
-        ),
-        val_cfg=dict(type='ValLoop'),
-        val_evaluator=dict(type='IoUMetric'),
+        **scored(dict(type='IoUMetric'), 'val', size=2),
     )
     runner.register_hook(Watch())
     runner.train()
@@ -156,28 +150,12 @@ def test_refuses(tmp_path):
 
 def test_a_test_after_a_training_with_the_hook_of_mmengine(tmp_path):
     """It makes its copy when a run begins, after weights are loaded."""
-    loader = run_config(tmp_path)['train_dataloader']
-    settings = dict(
-        train_cfg=SHORT,
-        custom_hooks=[dict(type='EMAHook')],
-        test_dataloader=loader | dict(sampler=dict(type='DefaultSampler')),
-        test_cfg=dict(type='TestLoop'),
-        test_evaluator=dict(type='IoUMetric'),
-    )
+    settings = dict(train_cfg=SHORT, custom_hooks=[dict(type='EMAHook')])
+    settings |= scored(dict(type='IoUMetric'), 'test')
     train(tmp_path, **settings)
     runner = build_runner(tmp_path, **settings)
     cli.load_checkpoint(runner, str(tmp_path / 'iter_4.pth'))
     assert 0 <= runner.test()['mIoU'] <= 100
-
-
-def test_a_test_needs_no_such_network():
-    """A sampler without weights may take G's place in a trained config."""
-    hook = NetworkEMAHook('generator')
-    runner = SimpleNamespace(_train_loop=None)
-    hook.before_run(runner)
-    hook.before_test_epoch(runner)
-    hook.after_test_epoch(runner)
-    assert hook.average is None
 
 
 class Critic(nn.Module):

@@ -65,13 +65,6 @@ def test_resumed_runs_count_what_is_left():
     assert left.seconds() == pytest.approx(99 * 1.5)
 
 
-def test_skipped_phases_cost_nothing():
-    skipped = dict(F, iters=0)
-    left = RemainingTime(Schedule([skipped, G]))
-    left.measure(0, 2.0)
-    assert left.seconds() == pytest.approx(299 * 2.0)
-
-
 @pytest.mark.parametrize('begin', [1, 5, 100])
 @pytest.mark.parametrize('interval', [3, 4, 20])
 def test_validations_are_those_of_the_stock_loop(begin, interval):

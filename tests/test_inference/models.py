@@ -8,7 +8,7 @@ from mmengine.config import Config
 from mmseg.registry import MODELS
 from PIL import Image
 
-from tests.toys import toy_config
+from tests.toys import toy_config, toy_parts
 
 CLASSES = ('ground', 'square')
 STOCK = dict(
@@ -19,27 +19,7 @@ STOCK = dict(
         std=[50.0, 60.0, 70.0],
         bgr_to_rgb=True,
     ),
-    backbone=dict(
-        type='UNet',
-        base_channels=4,
-        num_stages=3,
-        strides=(1, 1, 1),
-        enc_num_convs=(2, 2, 2),
-        dec_num_convs=(2, 2),
-        downsamples=(True, True),
-        enc_dilations=(1, 1, 1),
-        dec_dilations=(1, 1),
-        norm_cfg=dict(type='SyncBN'),
-    ),
-    decode_head=dict(
-        type='FCNHead',
-        in_channels=4,
-        in_index=2,
-        channels=4,
-        num_convs=1,
-        num_classes=4,
-        norm_cfg=dict(type='SyncBN'),
-    ),
+    **toy_parts('SyncBN', num_classes=4, norm_cfg=dict(type='SyncBN')),
     auxiliary_head=None,
     test_cfg=dict(mode='whole'),
 )
@@ -47,15 +27,11 @@ STOCK = dict(
 
 def pipeline(*steps, own=True):
     names = ('LoadCheckedImage', 'LoadMultiAnnotations')
+    names += ('PackStochasticInputs',)
     if not own:
-        names = ('LoadImageFromFile', 'LoadAnnotations')
-    pack = 'PackStochasticInputs' if own else 'PackSegInputs'
-    return [
-        dict(type=names[0]),
-        *steps,
-        dict(type=names[1]),
-        dict(type=pack),
-    ]
+        names = ('LoadImageFromFile', 'LoadAnnotations', 'PackSegInputs')
+    load, labels, pack = (dict(type=name) for name in names)
+    return [load, *steps, labels, pack]
 
 
 def config_of(model, steps, classes=None, **meta):

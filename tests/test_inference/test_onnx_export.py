@@ -12,7 +12,7 @@ from mmcar.inference.onnx_export import (
 )
 from mmcar.utils.errors import UserError
 from tests.test_models.test_segmentors.test_car_segmentor import with_black_box
-from tests.toys import toy_batch, toy_config, toy_model
+from tests.toys import toy_batch, toy_config, toy_model, toy_parts
 
 HEAD = toy_config()['decode_head']
 RECIPE = dict(
@@ -76,13 +76,7 @@ def test_same_labels_for_any_batch_and_size(name, tmp_path):
         assert not torch.equal(labels, sampler(image, -noise)[0])
 
 
-UNET_F = dict(
-    type='MMSegCalibration',
-    backbone=dict(type='UNet', base_channels=4, norm_cfg=dict(type='BN')),
-    decode_head=dict(
-        type='FCNHead', in_channels=4, in_index=4, channels=4, num_convs=1
-    ),
-)
+UNET_F = dict(type='MMSegCalibration', **toy_parts())
 
 
 @pytest.mark.parametrize('name', ['gumbel', 'recipe'])

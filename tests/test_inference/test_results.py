@@ -88,12 +88,6 @@ def test_names_that_lead_out_of_the_folder(tmp_path):
     assert not (tmp_path / 'x.png').exists()
 
 
-def test_claiming_a_folder_leaves_nothing_in_it(tmp_path):
-    folder = claim_out_dir(tmp_path / 'a' / 'b')
-    assert folder.is_dir()
-    assert not list(folder.iterdir())
-
-
 @pytest.mark.parametrize(
     ('given', 'out'),
     [

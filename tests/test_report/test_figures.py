@@ -53,26 +53,6 @@ def test_columns_follow_what_is_there():
         draw([])
 
 
-def test_colours():
-    palette = np.array([[0, 0, 0], [10, 20, 30], [200, 0, 0]], np.uint8)
-    coloured = pictures.colour_labels(np.array([[0, 1], [2, 255]]), palette)
-    assert coloured.tolist() == [
-        [[0, 0, 0], [10, 20, 30]],
-        [[200, 0, 0], [208, 208, 208]],
-    ]
-    half = np.array([[[0.5]], [[0.5]], [[0]]])
-    assert pictures.colour_mean(half, palette).tolist() == [[[5, 10, 15]]]
-
-
-@pytest.mark.parametrize('classes', [2, 5])
-def test_entropy(classes):
-    uniform = np.full((classes, 1, 1), 1 / classes)
-    certain = np.zeros((classes, 1, 1))
-    certain[1] = 1
-    assert grid.normalised_entropy(uniform) == pytest.approx(1)
-    assert grid.normalised_entropy(certain) == 0
-
-
 def test_a_palette_counts_if_it_has_every_class():
     meta = dict(palette=[[1, 2, 3], [4, 5, 6], [7, 8, 9]])
     assert pictures.dataset_palette(meta, 3).tolist() == meta['palette']
@@ -133,9 +113,3 @@ def test_resumed_run_replaces_what_it_repeats(tmp_path):
     steps = np.array([1, 2])
     figure = draw_curves(curves | dict(flat=(steps, steps * 0)))
     assert [a.get_title() for a in figure.axes] == ['GED', 'loss', '']
-
-
-def test_no_curves(tmp_path):
-    assert find_logs(tmp_path) == []
-    with pytest.raises(ValueError, match='No curves'):
-        draw_curves(read_curves())

@@ -15,7 +15,7 @@ from mmcar.datasets.image_files import input_image
 from mmcar.report import hooks
 from mmcar.report.hooks import output_name
 from mmcar.utils.errors import UserError
-from tests.test_engine.runs import only, phased, train
+from tests.test_engine.runs import only, phased, scored, train
 
 
 def predicted(stochastic=True, key=None, seed=0):
@@ -179,22 +179,13 @@ class ImagesInMemory(BaseVisBackend):
 
 def test_samples_reach_the_backends(tmp_path):
     """Of two validations and the test of a training of two iterations."""
-    loader = dict(
-        batch_size=2,
-        num_workers=0,
-        sampler=dict(type='DefaultSampler', shuffle=False),
-        dataset=dict(type='RandomMaps', size=7),
-    )
     score = dict(type='GEDMetric', num_samples=3)
     backends = ('ImagesInMemory', 'LocalVisBackend')
     hook = dict(interval=3, num_images=2, num_samples=2)
     runner = train(
         tmp_path,
         train_cfg=phased(dict(iters=2, train=['calibration']), val_interval=1),
-        **dict.fromkeys(('val_dataloader', 'test_dataloader'), loader),
-        **dict.fromkeys(('val_evaluator', 'test_evaluator'), score),
-        val_cfg=dict(type='ValLoop'),
-        test_cfg=dict(type='TestLoop'),
+        **scored(score, 'val', 'test', size=7),
         optim_wrapper=only('calibration'),
         param_scheduler=None,
         custom_hooks=[dict(type='ShowSamplesHook', **hook)],

@@ -12,7 +12,6 @@ from mmcar.models import GumbelSampler
 from mmcar.sampling.gumbel import (
     SharedGumbel,
     WeightedField,
-    all_groups,
     drop_unlikely,
     gumbel_from_normal,
     unit_norm,
@@ -184,10 +183,6 @@ def test_groups_below_the_floor_never_happen_and_names_may():
     assert (found[:, 1] == 0).all() and found[:, 0].min() > 0
     share = PROBS[0] / (PROBS[0] + PROBS[2])
     assert found[0, 0].item() == pytest.approx(share.item(), abs=0.02)
-
-
-def test_classes_in_no_group_are_alone():
-    assert all_groups(5, GROUPS) == [[0, 3], [1, 4], [2]]
 
 
 @pytest.mark.parametrize(

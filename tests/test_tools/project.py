@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 from mmengine.config import Config
-from PIL import Image
 
 from tests.forking import ROOT, run
-from tests.toys import toy_config
+from tests.test_datasets.samples import write
+from tests.toys import toy_config, toy_parts
 
 __all__ = ['ROOT', 'run']
 
@@ -20,15 +20,11 @@ def write_data(
     for split in ('train', 'val'):
         for i in range(images):
             image = rng.integers(0, 256, (size, size, 3), np.uint8)
-            path = folder / 'images' / split / f'{i}.png'
-            path.parent.mkdir(parents=True, exist_ok=True)
-            Image.fromarray(image).save(path)
+            write(folder / f'images/{split}/{i}.png', image)
             for reader in range(readers):
                 mask = np.zeros((size, size), np.uint8)
                 mask[4 : 8 + 2 * reader, 4:10] = 1
-                path = folder / 'annotations' / split / str(i)
-                path.mkdir(parents=True, exist_ok=True)
-                Image.fromarray(mask).save(path / f'a{reader}.png')
+                write(folder / f'annotations/{split}/{i}/a{reader}.png', mask)
 
 
 def stock_model(num_classes: int = 2) -> dict:
@@ -44,14 +40,7 @@ def stock_model(num_classes: int = 2) -> dict:
             seg_pad_val=255,
             test_cfg=dict(size_divisor=32),
         ),
-        backbone=dict(type='UNet', base_channels=4),
-        decode_head=dict(
-            type='FCNHead',
-            in_channels=4,
-            in_index=4,
-            channels=4,
-            num_classes=num_classes,
-        ),
+        **toy_parts(num_classes=num_classes),
         train_cfg=dict(),
         test_cfg=dict(mode='whole'),
     )

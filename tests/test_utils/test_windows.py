@@ -113,20 +113,6 @@ def test_a_generator_in_one_window_draws_what_it_draws_at_once(
     assert not torch.equal(other.sample_probs.data, one.sample_probs.data)
 
 
-@pytest.mark.parametrize(
-    ('cfg', 'message'),
-    [
-        (dict(mode='slide'), 'crop_size=None'),
-        (slide((8, 8), (9, 8)), 'leaves gaps'),
-        (slide((0, 8)), r'crop_size=\(0, 8\)'),
-        (dict(mode='tiles'), "mode='tiles'"),
-    ],
-)
-def test_bad_windows_are_refused(cfg, message):
-    with pytest.raises(ValueError, match=message):
-        toy_model(test_cfg=cfg)
-
-
 def test_strides_that_are_not_given():
     assert windows(None, None) is None
     assert windows((30, 60), None) == ((30, 60), (20, 40))

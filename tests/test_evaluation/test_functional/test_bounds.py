@@ -70,15 +70,6 @@ def test_perfect_sampler_scores_the_labels_own_diversity_over_n():
     )
 
 
-def test_flips_and_ignored_pixels():
-    images = [bf.maps(1, 2, ignore=255, seed=i) for i in range(20)]
-    scores = bounds(images, num_classes=4, num_samples=8, flips=FLIPS)
-    perfect = scores['perfect sampler']
-    assert 'HM-IoU_8' not in perfect
-    assert perfect['GED_8'] < scores['argmax of the mean']['GED_8']
-    assert perfect['GED_8'] < scores['independent pixels']['GED_8']
-
-
 def test_annotators_who_labelled_nothing_are_not_drawn():
     """Else a perfect sampler would draw the likeliest map in their place."""
     discs = [blobs(i) for i in range(12)]
@@ -102,8 +93,3 @@ def test_one_image_and_what_are_no_labels():
             bounds(wrong, **how)
     with pytest.raises(UserError, match='num_samples'):
         bounds(labels, num_classes=2, num_samples=0)
-
-
-def test_no_images():
-    with pytest.raises(ValueError, match='at least one'):
-        bounds([], num_classes=2)

@@ -12,7 +12,6 @@ from torchmetrics.functional.classification import multiclass_calibration_error
 from mmcar.evaluation import (
     calibration,
     class_area_sums,
-    entropy,
     flip_observations,
     flip_offsets,
     flip_probability_sums,
@@ -87,14 +86,6 @@ def test_errors_agree_with_torchmetrics(bins):
         np.testing.assert_allclose(mine, theirs, atol=1e-6)
 
 
-def test_certain_predictions_belong_to_the_last_bin():
-    label = torch.tensor([[0, 1], [1, 1]])
-    probs = torch.nn.functional.one_hot(label, 2).permute(2, 0, 1).float()
-    bins = calibration(probs, 1 - label[None])
-    assert bins.count.tolist() == [0] * 9 + [4]
-    assert bins.ece == 1 and bins.mce == 1
-
-
 def test_unlabelled_labels_are_no_observations():
     probs, label = random_probs(3), bf.maps(1, 3)
     nothing = torch.full_like(label, 255)
@@ -103,14 +94,6 @@ def test_unlabelled_labels_are_no_observations():
     none = calibration(probs, nothing)
     assert none.count.sum() == 0
     assert all(x.isnan() for x in (none.ece, none.mce, none.brier, none.nll))
-
-
-def test_entropy():
-    probs = torch.tensor([0.5, 1.0]).view(2, 1, 1)
-    probs = torch.cat([probs, 1 - probs], 1).permute(1, 0, 2)  # (2, 2, 1)
-    np.testing.assert_allclose(
-        entropy(probs).flatten(), [math.log(2), 0], atol=1e-7
-    )
 
 
 FLIPS = [(0, 2, 0.25), (1, 3, 0.5)]

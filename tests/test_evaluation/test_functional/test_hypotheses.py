@@ -12,7 +12,6 @@ from mmcar.evaluation.functional.hypotheses import (
     SPREAD,
     cut_height,
     find_changes,
-    group_by_distance,
     sample_distances,
 )
 from mmcar.structures import ClassFlips
@@ -129,11 +128,6 @@ def test_a_sample_of_weight_n_counts_as_n_equal_samples():
     assert state.as_twin == 3 / 8
 
 
-def test_the_highest_id_of_256_counts():
-    samples = torch.stack([square(*LEFT, 255)] * 2 + [EMPTY] * 2)
-    assert len(hypotheses_of(samples, num_classes=256)) == 2
-
-
 def test_cut_height_rule():
     assert cut_height(np.array([])) == APART
     assert cut_height(np.array([0.01, 0.02, 0.14])) == APART
@@ -147,15 +141,6 @@ def test_cut_height_rule():
     assert cut_height(np.array([0.0, *[0.2] * 14])) == APART
     # Four pairs are.
     assert 0 < cut_height(np.array([*[0.0] * 4, *[0.2] * 3])) < 0.2
-
-
-def test_threshold_by_hand():
-    distances = torch.tensor([[0, 0.3, 0.9], [0.3, 0, 0.9], [0.9, 0.9, 0]])
-    assert group_by_distance(distances, 0.2) == [[0], [1], [2]]
-    assert group_by_distance(distances, 0.4) == [[0, 1], [2]]
-    assert group_by_distance(distances, 1.0) == [[0, 1, 2]]
-    with pytest.raises(ValueError, match='threshold=0'):
-        group_by_distance(distances, 0)
 
 
 def test_flip_states():

@@ -55,13 +55,6 @@ def test_the_logarithm_of_zero_is_no_mistake_unless_no_class_is_left():
         scored([sure], CONFIGS[0], CONFIGS[2])
 
 
-def test_data_samples_are_left_as_they_were():
-    data = image(0).to_dict()
-    keys = set(data)
-    scored([data], *CONFIGS[:3])
-    assert set(data) == keys
-
-
 @pytest.mark.parametrize('metric', [CONFIGS[0], *CONFIGS[2:4]])
 def test_class_flips_with_two_annotators_are_refused(metric):
     run = evaluator(metric, classes=('a', 'b', 'a2', 'b2'))

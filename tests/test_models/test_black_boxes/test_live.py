@@ -131,13 +131,6 @@ class TestForms:
                 found = box((pixels - mean) / std)
                 assert torch.allclose(found, expected, atol=1e-4)
 
-    def test_without_norm_sees_what_arrives(self):
-        box = BlackBox(**parts())
-        box.set_input_norm(InputNorm([9.0] * 3, [7.0] * 3, True))
-        image = torch.randn(2, 3, 16, 16)
-        expected = reference(box.segmentor, image).softmax(1)
-        assert torch.allclose(box(image), expected, atol=1e-6)
-
     def test_binary_head(self):
         box = BlackBox(**parts(out_channels=1, num_classes=2, threshold=0.5))
         image = torch.randn(2, 3, 16, 16)
@@ -174,11 +167,6 @@ class TestFrozen:
         box = BlackBox(segmentor=encoder_decoder(auxiliary_head=auxiliary))
         assert not any('auxiliary' in key for key in box.state_dict())
 
-    def test_outer_normalisation_is_not_saved(self):
-        box = BlackBox(**parts())
-        box.set_input_norm(InputNorm([1.0] * 3, [2.0] * 3, False))
-        assert not any('input_' in key for key in box.state_dict())
-
 
 class TestCheckpoint:
     def test_missing_files(self):
@@ -187,12 +175,6 @@ class TestCheckpoint:
         for path in ('no.py', 'mmseg::deeplabv3/no.py'):
             with pytest.raises(FileNotFoundError, match=f'box.config.*{path}'):
                 BlackBox(config=path)
-
-    def test_weights_of_mmseg_need_its_config(self, tmp_path):
-        path = tmp_path / 'b.py'
-        path.write_text(f'model = {encoder_decoder()!r}\n')
-        with pytest.raises(ValueError, match='pretrained'):
-            BlackBox(config=str(path), checkpoint='pretrained')
 
     def test_weights_of_mmseg_are_looked_up(self):
         config = f'mmseg::{MODELS_OF_MMSEG[1]}'

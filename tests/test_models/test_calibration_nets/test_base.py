@@ -4,7 +4,6 @@ import torch.nn.functional as F
 from mmseg.registry import MODELS
 
 from mmcar.models import MMSegCalibration
-from mmcar.models.views import turn
 from tests.toys import toy_parts
 
 RESNET = dict(type='ResNetV1c', depth=18, base_channels=8, num_stages=2)
@@ -83,24 +82,6 @@ def test_segnet_unpools_where_it_pooled():
     kept = stage['up'] != 0
     assert torch.equal(stage['up'][kept], stage['down'][kept])
     assert kept[0, 0].sum() == 4 * 5
-
-
-def test_conv_net_is_the_papers():
-    net = MODELS.build({'type': 'ConvCalibration', 'num_classes': 2})
-    *blocks, last = net.layers
-    assert len(blocks) == 5
-    for conv, dropout in blocks:
-        assert conv.conv.kernel_size == (3, 3)
-        assert isinstance(conv.norm, torch.nn.BatchNorm2d)
-        assert isinstance(conv.activate, torch.nn.LeakyReLU)
-        assert dropout.p == 0.1
-    assert last.out_channels == 2
-
-
-def test_mmseg_parts_with_a_neck():
-    neck = dict(type='FPN', in_channels=[8, 16], out_channels=16, num_outs=2)
-    net = _build('MMSegCalibration', neck=neck)
-    assert net(torch.randn(2, 3, 37, 53)).shape == (2, 4, 37, 53)
 
 
 @pytest.mark.parametrize(
@@ -203,9 +184,3 @@ def test_trained_weights_are_not_reset(tmp_path):
 def test_refuses_a_start_that_is_not_known(classes, kwargs, message):
     with pytest.raises(ValueError, match=message):
         _build('ConvCalibration', classes, **kwargs)
-
-
-@pytest.mark.parametrize('quarters', range(-4, 5))
-def test_turns_are_those_of_rot90(quarters):
-    x = torch.rand(2, 3, 4, 5)
-    assert torch.equal(turn(x, quarters), x.rot90(quarters, (2, 3)))

@@ -1,5 +1,3 @@
-import math
-
 import pytest
 import torch
 from mmengine.structures import PixelData
@@ -7,7 +5,6 @@ from mmseg.registry import MODELS
 from mmseg.structures import SegDataSample
 
 from mmcar.utils.errors import UserError
-from tests.toys import toy_batch, toy_config, toy_model, toy_optims
 
 IGNORE = 255
 
@@ -62,21 +59,6 @@ def test_padding_is_uniform(key):
 def test_refuses_images_without_labels():
     with pytest.raises(ValueError, match='needs data samples'):
         _build()(torch.zeros(1, 3, 2, 2), None, None)
-
-
-def test_g_learns_without_f():
-    head = toy_config()['decode_head']
-    head['calibration'] = dict(type='UniformCalibration')
-    head['generator']['type'] = 'LatentUNet'
-    model = toy_model(decode_head=head, loss_samples=dict(type='ELBOLoss'))
-    assert set(model.networks()) == {'generator', 'discriminator'}
-    log = model.train_step(toy_batch(), toy_optims(model))
-    assert math.isfinite(log['loss_elbo'])
-    image = torch.randn(2, 3, 16, 16)
-    probs = model.decode_head.calibrate(image).exp()
-    assert torch.allclose(probs, torch.full((2, 2, 16, 16), 0.5))
-    (sample, _) = model.eval().test_step(toy_batch())
-    assert sample.pred_samples.data.shape == (5, 16, 16)
 
 
 def test_flipped_decision_moves_the_decided_class_to_its_twin():

@@ -5,13 +5,9 @@ import torch
 
 from mmcar.models.calibration_nets import CenterCalibration, MMSegCalibration
 from mmcar.utils.errors import UserError
+from tests.toys import toy_parts
 
-NET = dict(
-    backbone=dict(type='UNet', base_channels=2, norm_cfg=dict(type='BN')),
-    decode_head=dict(
-        type='FCNHead', in_channels=2, in_index=4, channels=2, num_convs=1
-    ),
-)
+NET = toy_parts()
 
 
 @pytest.fixture

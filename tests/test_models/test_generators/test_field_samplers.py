@@ -97,15 +97,6 @@ def test_blobs_vary_independently_but_for_the_common_part(common, expected):
     assert found == pytest.approx(expected, abs=0.08)
 
 
-def test_pixels_of_a_blob_go_together():
-    sampler = RegionSampler(2, border=0.0)
-    state = sampler.encode(IMAGE, two_blobs())
-    z = torch.randn(50, 1, sampler.noise_size)
-    labels = sampler.sample_labels(state, z)[:, 0]
-    inside = labels[:, 4:12, 4:12].flatten(1).float().mean(1)
-    assert set(inside.tolist()) == {0.0, 1.0}
-
-
 def test_all_in_common_is_the_training_free_sampler():
     sampler = RegionSampler(2, max_regions=4, common=1.0)
     shared = GumbelSampler(2)

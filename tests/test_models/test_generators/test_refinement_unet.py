@@ -106,18 +106,6 @@ def test_up_block_by_hand(film, upsample):
     assert torch.allclose(out, torch.where(y > 0, y, 0.2 * y), atol=1e-5)
 
 
-def test_faithful_defaults():
-    generator = RefinementUNet(num_classes=2)
-    widths = [b[0].conv.out_channels for b in generator.down]
-    assert widths == [32, 64, 128, 256]
-    assert [b.conv.out_channels for b in generator.up] == [128, 64, 32, 32]
-    assert all(isinstance(b.up, nn.ConvTranspose2d) for b in generator.up)
-    assert all(isinstance(b.norm, nn.BatchNorm2d) for b in generator.up)
-    assert all(b.scale_offset == 0 and b.dropout == 0.1 for b in generator.up)
-    assert generator.noise_size == 8
-    assert not generator.residual
-
-
 @pytest.mark.parametrize('name', ['RefinementUNet', 'LatentUNet'])
 def test_residual_starts_at_f(name):
     generator = _build(name, residual=True)

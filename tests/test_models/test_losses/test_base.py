@@ -1,10 +1,8 @@
 """Losses of samples: names, needs, and losses that users write."""
 
-import pytest
 from mmseg.registry import MODELS
 from torch import nn
 
-from mmcar.models.losses import SampleLosses
 from tests.toys import toy_batch, toy_model, toy_optims
 
 
@@ -28,26 +26,8 @@ def test_losses_of_one_type_add_up_and_are_logged_apart():
     assert first == second == 2 * third > 0
 
 
-def test_a_loss_may_be_named_by_the_config():
-    names = 'loss_narrow', 'far'
-    cfgs = [dict(type='EnergyLoss', loss_name=name) for name in names]
-    assert SampleLosses(cfgs).names == ['loss_narrow', 'loss_far']
-
-
 def test_a_loss_that_says_nothing_of_itself_works():
     model = toy_model(loss_samples=dict(type='MeanConfidence'))
     optims = dict(generator=toy_optims(model)['generator'])
     log = model.train_step(toy_batch(), optims)
     assert log['loss_MeanConfidence'] > 0
-
-
-@pytest.mark.parametrize(
-    ('types', 'needs'),
-    [
-        (['EnergyLoss', 'MatchingLoss'], {'samples'}),
-        (['EnergyLoss', 'CalibrationLoss'], {'samples', 'log_probs'}),
-        (['MeanConfidence'], {'samples', 'log_probs'}),
-    ],
-)
-def test_needs_of_all_losses_are_joined(types, needs):
-    assert SampleLosses([dict(type=name) for name in types]).needs == needs

@@ -12,7 +12,6 @@ from mmcar.models.losses.soft_iou import (
     EnergyLoss,
     MatchingLoss,
     matched_distance,
-    sample_sample_distance,
 )
 
 
@@ -105,31 +104,6 @@ def test_image_without_labels_is_left_out():
     assert actual.item() == pytest.approx(expected, rel=1e-9)
     labels.fill_(255)
     assert energy_loss(samples, labels) == 0
-
-
-def test_hard_maps_give_the_unbiased_ged():
-    """For one-hot samples, d is 1 - IoU with empty-empty counted as 1."""
-    maps = torch.randint(2, (4, 1, 4, 5))
-    maps[0] = 0
-    samples = torch.stack([1 - maps, maps], 2).double()
-    labels = torch.randint(2, (1, 2, 4, 5))
-    labels[0, 1] = 0
-
-    def iou(a, b):
-        union = (a | b).sum().item()
-        return (a & b).sum().item() / union if union else 1.0
-
-    cross = np.mean([1 - iou(s[0], y) for s in maps for y in labels[0]])
-    among = [1 - iou(a[0], b[0]) for a in maps for b in maps if a is not b]
-    actual = energy_loss(samples, labels, (1,), smooth=0.0)
-    expected = 2 * cross - np.sum(among) / 12
-    assert actual.item() == pytest.approx(expected, abs=1e-9)
-
-
-def test_soft_map_has_no_distance_to_itself():
-    sample = torch.rand(1, 2, 3, 20).expand(4, 2, 3, 20)
-    distances = sample_sample_distance(sample, torch.ones(2, 20))
-    assert distances.abs().max() < 1e-6
 
 
 def test_expectation_is_smallest_at_the_true_distribution():

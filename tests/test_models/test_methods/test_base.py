@@ -1,26 +1,19 @@
 """What holds for every method: training, resuming, ranks, noise, windows."""
 
 import copy
-import shutil
 
 import pytest
 import torch
 from mmseg.registry import MODELS
 
 from mmcar.models import GumbelSampler
-from tests.test_engine.runs import ADAM, weights
+from tests.test_engine.runs import ADAM, keep_checkpoint, scored, weights
 from tests.test_engine.runs import train as train_toy
 from tests.test_engine.test_distributed import finish, on_two_ranks
 from tests.toys import toy_batch
 
 from .models import METHODS, NETWORKS
 
-TEST = dict(
-    batch_size=3,
-    num_workers=0,
-    sampler=dict(type='DefaultSampler', shuffle=False),
-    dataset=dict(type='RandomMaps'),
-)
 NAMES = list(METHODS)
 #: The others train by the code of one of these.
 LEARNERS = ['ssn', 'prob_unet', 'deep_ensemble', 'flow_ssn', 'ranked_car']
@@ -43,12 +36,7 @@ def run_config(name):
         ),
         param_scheduler=None,
         custom_hooks=[],
-        val_dataloader=TEST,
-        val_cfg=dict(type='ValLoop'),
-        val_evaluator=[dict(type='GEDMetric', num_samples=(4,))],
-        test_dataloader=TEST,
-        test_cfg=dict(type='TestLoop'),
-        test_evaluator=[dict(type='GEDMetric', num_samples=(2, 4))],
+        **scored(dict(type='GEDMetric', num_samples=(2, 4)), 'val', 'test'),
     )
 
 
@@ -70,8 +58,7 @@ def test_it_learns_is_scored_and_resumed_exactly(name, tmp_path):
     # Runs of one name and second would share MMEngine's message hub.
     whole, again = tmp_path / name, tmp_path / f'{name}_again'
     first = train_toy(whole, **cfg)
-    again.mkdir()
-    shutil.copy(whole / 'iter_10.pth', again)
+    keep_checkpoint(whole, 10, again)
     runner = train_toy(again, **cfg, resume=True)
     one, other = weights(whole), weights(again)
     assert all(torch.equal(one[key], other[key]) for key in one)

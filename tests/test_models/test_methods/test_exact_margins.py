@@ -9,7 +9,6 @@ from mmengine.runner.checkpoint import load_state_dict
 from mmseg.registry import MODELS
 
 from mmcar.inference.onnx_export import export_onnx
-from mmcar.sampling import NormalNoise, SobolNoise
 from mmcar.utils.errors import UserError
 from tests.toys import toy_batch
 
@@ -51,14 +50,6 @@ def test_chunks_change_nothing():
     for others in found[1:]:
         for one, other in zip(found[0], others, strict=True):
             assert torch.equal(one.pred_samples.data, other.pred_samples.data)
-
-
-def test_noise_is_the_models():
-    sobol, normal = dict(type='SobolNoise'), dict(type='NormalNoise')
-    model = dict(METHODS['ssn'], noise=sobol)
-    assert isinstance(build('exact_margins', model=model).noise, SobolNoise)
-    other = build('exact_margins', model=model, noise=normal)
-    assert isinstance(other.noise, NormalNoise)
 
 
 def test_weights_of_the_model_alone_fit():

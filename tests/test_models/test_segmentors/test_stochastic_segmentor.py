@@ -8,7 +8,7 @@ import torch
 
 from mmcar.models.segmentors import stochastic_segmentor
 from mmcar.sampling import representative
-from mmcar.structures import floods, to_original
+from mmcar.structures import floods
 from mmcar.utils.errors import UserError
 from tests.test_models.test_segmentors.test_car_segmentor import with_black_box
 from tests.toys import toy_batch, toy_config, toy_model
@@ -111,24 +111,6 @@ def test_test_time_flip_is_undone(direction, axes):
     pairs = zip(*map(model.test_step, (plain, flipped)), strict=True)
     for one, other in pairs:
         assert torch.equal(one.seg_logits.data, other.seg_logits.data)
-
-
-@pytest.mark.parametrize('ori_shape', [(16, 16), (24, 20), (9, 11)])
-def test_one_hot_samples_are_those_of_resized_probabilities(ori_shape):
-    model = one_hot_model(num_classes=5, temperature=0.2)
-    batch = toy_batch(num_classes=5)
-    for sample in batch['data_samples']:
-        sample.set_metainfo(dict(ori_shape=ori_shape))
-    data = model.data_preprocessor(toy_batch(num_classes=5))
-    state = model.encode(data['inputs'], data['data_samples'])
-    z = model.draw_noise(data['inputs'], data['data_samples'], 5, (0,))
-    probs = model.sample(state, z)
-    for i, sample in enumerate(model.test_step(batch)):
-        resized = to_original(probs[:, i], sample.metainfo, False)
-        labels = sample.pred_samples.data.long()
-        assert torch.equal(labels, resized.argmax(1))
-        assert len(labels.unique()) > 2
-        torch.testing.assert_close(sample.sample_probs.data, resized.mean(0))
 
 
 def one_hot_model(test_cfg=None, **head):

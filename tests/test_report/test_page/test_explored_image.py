@@ -18,9 +18,7 @@ from mmcar.report.page.explored_image import (
     pack_bytes,
     pack_maps,
     pack_picture,
-    percents,
 )
-from mmcar.report.page.page import plain
 from mmcar.structures import ClassFlips
 
 from .unpacking import unpack, unpack_maps
@@ -179,11 +177,6 @@ def test_maps_that_resemble_each_other_take_little_room():
     assert len(pack_maps(base, maps)) < 1.2 * len(pack_bytes(base))
 
 
-def test_percents_are_rounded_down():
-    probs = np.float32([0, 0.0049, 0.29, 0.2999, 0.3, 0.999, 1])
-    assert percents(probs).tolist() == [0, 0, 29, 29, 30, 99, 100]
-
-
 def test_a_picture_keeps_its_colours():
     picture = np.zeros((16, 16, 3), np.uint8)
     picture[..., 0] = 250  # red
@@ -191,9 +184,3 @@ def test_a_picture_keeps_its_colours():
     assert head == 'data:image/jpeg;base64'
     found = np.array(Image.open(io.BytesIO(base64.b64decode(text))))
     assert abs(found.astype(int) - picture).max() < 6
-
-
-def test_json_has_no_nan():
-    value = dict(a=[float('nan'), np.float32(1.5)], b=(np.inf, 'x', None, 3))
-    text = json.dumps(plain(value), allow_nan=False)
-    assert json.loads(text) == {'a': [None, 1.5], 'b': [None, 'x', None, 3]}

@@ -128,19 +128,6 @@ def test_a_bin_of_the_reliability_diagram_filters_and_sorts(visit):
     assert len(shown_names(visit)) == len(rows)
 
 
-def test_a_bar_of_the_histogram_filters(visit):
-    bars = [
-        bar.get_attribute('aria-label')
-        for bar in visit.all('#histogram .choice')
-    ]
-    for place, words in enumerate(bars):
-        bar = visit.all('#histogram .choice')[place]
-        visit.run('arguments[0].dispatchEvent(new MouseEvent("click"))', bar)
-        count = int(re.search(r'(\d+) image', words)[1])
-        assert len(shown_names(visit)) == count
-        visit.find('#clear-filter').click()
-
-
 def test_rows_open_by_keyboard_and_back_returns(visit):
     row = visit.find('tr.opens')
     visit.run('arguments[0].focus()', row)
@@ -251,19 +238,6 @@ def test_a_class_that_no_sample_has_is_told_honestly(flips):
     assert 'nothing to show' in words and 'less than 1 %' in words
     assert not flips.find('#given-pictures').is_displayed()
     assert len(flips.all('#filmstrip .sample')) == 16
-
-
-def test_flip_states_are_those_of_the_samples(flips):
-    data = read_page(flips.path)
-    _, _, samples = unpack_maps(data.images[0])
-    twin = np.mean([(sample == 2).any() for sample in samples])
-    assert 0 < twin < 1
-    flips.show_image(0)
-    assert f'cell2 {100 * twin:.0f} %' in flips.find('#flips').text
-    assert 'Contour boxplot' not in flips.texts('#modes button')
-    flips.click_pixel(12, 12, *SIZE)
-    flips.find('#given-choices input[value="2"]').click()
-    assert flips.find('#given-share').text == f'{round(16 * twin)} of 16'
 
 
 def test_a_hypothesis_shows_its_samples_alone(visit):

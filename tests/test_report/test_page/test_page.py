@@ -11,13 +11,9 @@ from mmcar.report.page import (
     render_page,
 )
 from mmcar.report.page.page import (
-    ASSETS,
     draw_classes,
     draw_histogram,
-    excess_limit,
     perspective,
-    signed,
-    thin_curves,
 )
 from tests.test_evaluation.test_dataset_scores import TWO, predicted, scored
 
@@ -115,13 +111,6 @@ def test_images_without_a_score_have_a_dash(binary):
     assert f'{rows[0]["image"]} – ' in found.text  # noqa: RUF001
 
 
-def test_every_asset_is_used(binary):
-    page = (ASSETS / 'page.html').read_text()
-    for path in ASSETS.iterdir():
-        name = path.stem if path.suffix == '.js' else path.name
-        assert path.name == 'page.html' or f"'{name}'" in page
-
-
 def test_perspective_is_sorted_from_best_to_worst(binary):
     ged, hm_iou = perspective(binary.summary, 6)
     values = [row['value'] for row in ged['rows']]
@@ -129,18 +118,6 @@ def test_perspective_is_sorted_from_best_to_worst(binary):
     values = [row['value'] for row in hm_iou['rows']]
     assert values == sorted(values, reverse=True)
     assert perspective(dict(binary.summary, bounds={}), 6) == []
-
-
-def test_small_helpers():
-    nan = float('nan')
-    assert [signed(x)[:3] for x in (0.05, -0.00001)] == ['+5.', '0.0']
-    rows = [dict(probabilities_excess=nan, samples_excess=0.2)]
-    assert excess_limit(rows) == 0.2
-    assert excess_limit([dict.fromkeys(rows[0], 7.0)]) == 1
-    steps = np.arange(1000.0)
-    curves = thin_curves(dict(flat=(steps, steps * 0), slope=(steps, steps)))
-    assert list(curves) == ['slope']
-    assert curves['slope'][0][::239] == [0, 999] == curves['slope'][1][::239]
 
 
 def test_bars_and_bins_show_the_figures(binary):

@@ -1,4 +1,3 @@
-import json
 import pickle
 
 import cv2
@@ -42,19 +41,6 @@ def test_pickle_becomes_files_split_by_patient(tmp_path, capsys):
     assert len(patients) == len(set(patients)) == 20
     first = next(out.rglob('images/*/1.3.6.1.4.1.14519.7_00015.png'))
     assert (cv2.imread(str(first), 0) == round(255 * 8 / 50)).all()
-
-
-def test_pickle_in_another_split(tmp_path, capsys):
-    data = {i: entry(f'1.3.6.1.4.1.14519.{i}') for i in range(20)}
-    out = convert_pickle(tmp_path, data, '--split', '60:20:20')
-    assert '(train 12, val 4, test 4)' in capsys.readouterr().out
-    assert json.loads((out / 'settings.json').read_text())['split'] == (
-        '60:20:20'
-    )
-    with pytest.raises(ValueError, match='choose another folder'):
-        convert_pickle(tmp_path, data)  # would mix two splits
-    with pytest.raises(ValueError, match='add up to 100'):
-        convert_pickle(tmp_path, data, '--split', '60:20:30')
 
 
 def test_pickle_knows_patients_with_two_scans(tmp_path, database):

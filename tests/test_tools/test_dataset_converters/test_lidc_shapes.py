@@ -73,20 +73,6 @@ def settings_of(root):
     return str(json.loads((root / 'settings.json').read_text()))
 
 
-def test_a_part_that_is_cut_short_stays_a_part(
-    tmp_path, database, monkeypatch
-):
-    shapes(tmp_path, database, '--patients', '2')
-
-    def fail(*_):
-        raise OSError('No space left on device')
-
-    monkeypatch.setattr(lidc_shapes, 'simulate_crop', fail)
-    with pytest.raises(OSError, match='No space left'):
-        shapes(tmp_path, database)
-    assert "'patients': 2" in settings_of(tmp_path)
-
-
 def test_image_shows_the_nodule_but_not_the_agreement(whole):
     """Pixels that one or three of four readers marked look alike."""
     grey = {share: [] for share in (0, 0.25, 0.75, 1)}
