@@ -76,14 +76,20 @@ def as_stored(data: bytes) -> np.ndarray:
         image.load()
         size = image.size
         orientation = image.getexif().get(ORIENTATION, UPRIGHT)
+    pixels = _by_opencv(data)
+    if pixels.shape[1::-1] != size:
+        raise OSError('OpenCV cannot decode it')
+    return turn(pixels, orientation)
+
+
+def _by_opencv(data: bytes) -> np.ndarray:
     pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
-    if pixels is None or pixels.shape[1::-1] != size:
+    if pixels is None:
         raise OSError('OpenCV cannot decode it')
     if pixels.ndim == 2:
-        pixels = pixels[..., None]
-    else:
-        pixels[..., :3] = pixels[..., 2::-1].copy()
-    return turn(pixels, orientation)
+        return pixels[..., None]
+    pixels[..., :3] = pixels[..., 2::-1].copy()
+    return pixels
 
 
 def turn(pixels: np.ndarray, orientation: int) -> np.ndarray:
@@ -118,6 +124,13 @@ def _decode_tiff(data: bytes) -> tuple[np.ndarray, bool] | None:
         if shallow and page.axes in FLAT:
             return None  # Pillow reads it, as it always did
         _refuse_inexact(page, len(data))
+        if page.compression == tifffile.COMPRESSION.LZW:
+            # tifffile needs a package more; OpenCV turns what it reads.
+            pixels, usual = _by_opencv(data), page.axes == 'YX'
+            usual |= page.axes == 'YXS' and page.samplesperpixel == 3
+            if not usual or alphas or pixels.dtype != page.dtype:
+                raise UserError(f'TIFF of {kind} by LZW; expected no packing')
+            return pixels, False
         pixels = page.asarray()
         if page.axes == 'SYX':
             pixels = np.moveaxis(pixels, 0, -1)

@@ -74,6 +74,15 @@ def test_tiff_of_any_kind(
     assert_same(image, as_unchanged(pixels))
 
 
+@pytest.mark.parametrize('dtype', ['u2', 'i2', 'f4'])
+@pytest.mark.parametrize('channels', [1, 3])
+def test_tiff_as_opencv_writes_it(tmp_path, dtype, channels):
+    """By LZW, which tifffile alone does not read."""
+    pixels = as_unchanged(random_pixels(dtype, 30, 31, channels))
+    data = cv2.imencode('.tif', pixels)[1].tobytes()
+    assert_same(read(tmp_path, data), pixels)
+
+
 @settings(max_examples=12, deadline=None)
 @given(**SIZES, channels=st.integers(1, 4), seed=st.integers(0, 99))
 def test_png_of_16_bits(tmp_path_factory, height, width, channels, seed):
@@ -157,9 +166,12 @@ def test_all_depths_are_turned_alike(tmp_path, orientation):
     tag = [(274, 'H', 1, orientation, True)]
     shallow = tiff(pixels, extratags=tag)
     deep = tiff(pixels.astype(np.uint16), extratags=tag)
+    grey = Image.fromarray(pixels[..., 0].astype(np.uint16))
+    options = dict(compression='tiff_lzw', tiffinfo={274: orientation})
+    packed = by_pillow(grey, 'TIFF', **options)
     expected = read(tmp_path, shallow, 'grayscale')
     assert (expected.shape == (7, 5)) == (orientation > 4)
-    for data in (shallow, deep):
+    for data in (shallow, deep, packed):
         for result in (
             read(tmp_path, data),
             read(tmp_path, data, 'grayscale'),
@@ -183,6 +195,7 @@ WHOLE_FILES = [
     tiff(random_pixels('u2', 30, 31, 5)),
     tiff(random_pixels('f4', 30, 31, 1), rowsperstrip=4),
     tiff(random_pixels('u2', 30, 31, 1), compression='zlib'),
+    cv2.imencode('.tif', random_pixels('u2', 30, 31, 3))[1].tobytes(),
 ] + [
     by_pillow(random_pixels('u1', 30, 31, 3), kind)
     for kind in ('PNG', 'JPEG', 'TIFF', 'BMP', 'PPM')
@@ -250,6 +263,10 @@ def test_values_that_are_no_numbers_are_refused(tmp_path):
             'MINISWHITE',
         ),
         (tiff(np.ones((5, 6, 1), np.complex64)), 'complex64'),
+        (
+            cv2.imencode('.tif', random_pixels('u2', 5, 6, 4))[1].tobytes(),
+            'uint16 by LZW; expected no packing',
+        ),
         (tiff(random_pixels('f4', 5, 6, 7)), "7 channels.*'unchanged'"),
         (by_pillow(random_pixels('u1', 9, 9, 3), 'JPEG2000'), 'JPEG2000'),
         (b'no image at all', 'not a readable image'),
