@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from mmengine.dataset import BaseDataset
 
-from .image_files import DEEP_STEPS, read_image
+from .image_files import read_image
 from .label_files import reader_of
 from .listing import Problem
 
@@ -101,10 +101,7 @@ def summarise(images: Sequence[ImageValues]) -> str:
     kinds = Counter((v.dtype, v.channels) for v in images).most_common()
     low, high = min(v.low for v in images), max(v.high for v in images)
     text = ', '.join(f'{n} of {c} x {dtype}' for (dtype, c), n in kinds)
-    text = f'channels x type: {text}; values from {low:g} to {high:g}'
-    if any(v.dtype != 'uint8' for v in images):
-        text += f'. Not 8 bits: {DEEP_STEPS}'
-    return text
+    return f'channels x type: {text}; values from {low:g} to {high:g}'
 
 
 class SampleReport(NamedTuple):

@@ -1,7 +1,7 @@
 """What lies in a folder of images and label maps, however it is arranged."""
 
 import os.path as osp
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -10,6 +10,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
+import cv2
 import numpy as np
 
 from ..utils.errors import UserError
@@ -118,10 +119,16 @@ def look_at_folder(root: str | Path) -> FolderLayout:
     mixed = len({v.dtype for v in found.values}) > 1
     odd = found.problems if mixed else found.doubts
     odd += checking.find_odd_values(found.values)
-    found.problems += _thin_ids(found)
-    if torn := _torn_patients(found.entries):
-        text = f'{len(torn)} patients are in more than one split, as {torn[0]}'
-        found.doubts.append((str(root), f'{text}: scores will be too good'))
+    # Who numbers classes without a gap may have a rare one.
+    rare = found.doubts if _without_gaps(found.ids) else found.problems
+    rare += _rare_ids(found)
+    found.doubts += _odd_numbers(found)
+    splits: dict[str, list[dict]] = defaultdict(list)
+    for entry in found.entries:
+        where = osp.join(root, entry.image)
+        record = dict(img_path=where, patient=entry.patient)
+        splits[entry.split or 'train'].append(record)
+    found.doubts += checking.check_splits(splits)
     if found.ids and len({*found.label_map().values()}) < 2:
         text = f'all label maps hold {[*found.ids]} alone: nothing to learn'
         found.problems.append((str(root), text))
@@ -151,7 +158,7 @@ def _read(root: str | Path, entry: Entry) -> Contents:
         if len(ids[-1]) > MOST_IDS:
             text = f'{len(ids[-1])} ids; expected a label map, no picture'
             problems.append((path, text))
-    if ids and not any({*found} - {0} for found in ids):
+    if all(ids) and ids and not any({*found} - {0} for found in ids):
         doubts.append((where, 'no annotator marked anything'))
     for a, b in combinations(labels, 2):
         for k in {*np.unique(a).tolist(), *np.unique(b).tolist()}:
@@ -171,42 +178,43 @@ def _without_gaps(ids: Collection[int]) -> list[int]:
 
 def _wide(label: np.ndarray) -> set[int]:
     """Ids that fill a square of 3 x 3 pixels."""
-    rows = label[1:] == label[:-1]
-    rows = rows[1:] & rows[:-1]  # three equal ones, one above the other
-    same = label[1:-1, 1:] == label[1:-1, :-1]
-    middle = same[:, 1:] & same[:, :-1]
-    middle &= rows[:, 2:] & rows[:, 1:-1] & rows[:, :-2]
-    return {*label[1:-1, 1:-1][middle].tolist()}
+    square, middle = np.ones((3, 3), np.uint8), np.s_[1:-1, 1:-1]
+    same = cv2.erode(label, square) == cv2.dilate(label, square)
+    return {*label[middle][same[middle]].tolist()}
 
 
-def _thin_ids(found: FolderLayout) -> list[Problem]:
-    """Label maps with ids that no class has.
+def _rare_ids(found: FolderLayout) -> list[Problem]:
+    """Label maps with ids that no other image has.
 
-    Values in between, of a mask that was resized or smoothed, and single
-    pixels fill no square of 3 x 3 pixels anywhere. Where ids follow each
-    other they are classes: those may be thin.
+    Values in between, of a mask that was resized, smoothed or painted over,
+    fill no square of 3 x 3 pixels on two images. Where ids follow each other
+    they are classes: those may be thin.
     """
-    ids = {*found.ids}
-    if len(ids) < 3 or _without_gaps(ids):
-        return []
-    ids -= {k for contents in found.contents for k in contents.wide}
+    thin = _without_gaps(found.ids)
+    images = Counter(
+        k
+        for contents in found.contents
+        for k in (set().union(*contents.ids) if thin else contents.wide)
+    )
+    ids = {k for k in found.ids if images[k] < 2 < len(found.ids)}
+    text = 'ids {} are on no other image (3 x 3 pixels or more): was the mask '
+    text += 'resized or painted over? So rare a class cannot be learnt'
     return [
-        (
-            osp.join(found.root, file),
-            f'ids {sorted(ids & {*counts})}, nowhere as large as 3 x 3 '
-            'pixels: was the mask resized or smoothed? Number classes that '
-            'are so thin 0, 1, 2, ...',
-        )
+        (osp.join(found.root, file), text.format(sorted(ids & {*counts})))
         for entry, contents in zip(found.entries, found.contents, strict=True)
         for file, counts in zip(entry.labels, contents.ids, strict=False)
-        if ids & {*counts}
+        if ids & {*counts} and len(counts) <= MOST_IDS
     ]
 
 
-def _torn_patients(entries: Sequence[Entry]) -> list[str]:
-    """Patients in more than one split."""
-    splits: dict[str, set] = {}
-    for entry in entries:
-        if entry.patient:
-            splits.setdefault(entry.patient, set()).add(entry.split)
-    return sorted(name for name, found in splits.items() if len(found) > 1)
+def _odd_numbers(found: FolderLayout) -> list[Problem]:
+    """Images with another number of label maps than nearly all others."""
+    numbers = Counter(len(entry.labels) for entry in found.entries)
+    (usual, often), *_ = numbers.most_common(1) or [(0, 0)]
+    text = f'{{}} label maps, where {often} images have {usual}'
+    return [
+        (osp.join(found.root, entry.image), text.format(len(entry.labels)))
+        for entry in found.entries
+        if len(entry.labels) not in (0, usual)
+        and often > 0.9 * numbers.total()
+    ]

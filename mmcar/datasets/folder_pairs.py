@@ -108,12 +108,18 @@ def _pair_by_names(root: Path, found: Pairs) -> None:
     suffixes = (*IMAGE_SUFFIXES, *LABEL_SUFFIXES)
     # Of each split: its files, by their paths without the split's folder.
     splits: dict[str, dict[str, str]] = defaultdict(dict)
-    for file in list_files(str(root), suffixes).found:
+    others = []
+    for file in list_files(str(root), ('',)).found:
         *folders, name = PurePosixPath(file).parts
-        if not any(f.startswith(('.', '__')) for f in folders):
+        if not name.lower().endswith(suffixes):
+            others.append(osp.join(root, file))
+        elif not any(f.startswith(('.', '__')) for f in folders):
             split = next((f for f in folders if f.lower() in SPLITS), '')
             rest = [f for f in folders if f != split]
             splits[split.lower()]['/'.join([*rest, name])] = file
+    if others:
+        text = f'no image by its name; left out, one of {len(others)} files'
+        found.doubts.append((others[0], text))
     keys = []
     for split, files in splits.items():
         images = _images_of(files)

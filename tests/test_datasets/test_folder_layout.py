@@ -92,6 +92,25 @@ def test_values_between_classes_are_no_classes(tmp_path, step):
     # Classes may be thin where their ids follow each other.
     thin = {str(broken)} if step > 1 else set()
     assert {path for path, _ in found.problems} == thin
+    # However large, what no other image has is no class.
+    mask[6:26, 3:23] = step
+    Image.fromarray(mask).save(broken)
+    found = look_at_folder(tmp_path)
+    named = found.problems if step > 1 else found.doubts
+    assert {path for path, _ in named} == {str(broken)}
+
+
+def test_files_that_differ_from_all_others_are_a_doubt(tmp_path):
+    """A label map too few, one too many, and what is no image at all."""
+    paint(tmp_path, 'masks by annotator', 30, (3,))
+    (tmp_path / 'masks_b/case02.png').unlink()
+    (tmp_path / 'masks_b/notes.txt').write_text('')
+    found = look_at_folder(tmp_path)
+    assert not found.problems
+    named = ('masks_b/notes.txt', 'images/case02.png')
+    assert [path for path, _ in found.doubts] == [
+        str(tmp_path / name) for name in named
+    ]
 
 
 def test_patients_in_two_splits_are_a_doubt(tmp_path):
@@ -103,7 +122,9 @@ def test_patients_in_two_splits_are_a_doubt(tmp_path):
         )
     found = look_at_folder(tmp_path)
     assert not found.problems
-    assert [path for path, _ in found.doubts] == [str(tmp_path)]
+    assert [path for path, _ in found.doubts] == [
+        str(tmp_path / 'images/0.png')
+    ]
 
 
 def test_values_of_two_types_are_wrong_and_empty_masks_doubted(tmp_path):
