@@ -100,11 +100,13 @@ def settings_of(found: FolderLayout) -> dict[str, Any]:
     if largest > LARGE:  # in windows, each sample is still drawn as a whole
         slide = "mode='slide', crop_size=(512, 512), stride=(384, 384), "
     names = [f'class_{k}' for k in range(1, max(ids.values()) + 1)]
+    new = {a: b for a, b in ids.items() if a != b} or None
     return dict(
         root=str(found.root.resolve()),
         names=('background', *names),
-        label_map={a: b for a, b in ids.items() if a != b} or None,
-        why_ids=f'the files hold {sorted(found.ids)}',
+        label_map=new,
+        why_ids=f'of the files, {sorted(found.ids)}'
+        + (', to those of classes' if new else ', are those of classes'),
         why_values=why,
         values=step,
         color=color,
@@ -211,8 +213,8 @@ def decide(found: FolderLayout, out: Path, minutes: float) -> None:
     settings['free_iters'] = max(int(0.6 * left / first), 20)
     settings['tuned_iters'] = max(int(0.4 * left / second), 20)
     settings['why_iters'] = (
-        f'of {minutes:g} minutes in all; an iteration of F takes '
-        f'{first:.2g} s here, one of its copy {second:.2g} s'
+        f'Of {minutes:g} minutes in all: an iteration of F takes '
+        f'{first:.2g} s here, one of its copy {second:.2g} s.'
     )
     if settings['free_iters'] < FEW:
         print(
@@ -316,8 +318,10 @@ def main() -> None:
     if out.resolve().is_relative_to(args.data.resolve()):
         raise UserError(f'--out={out}: expected a folder outside {args.data}')
     found = look_at_folder(args.data)
-    for file, text in found.doubts:
+    for file, text in found.doubts[:SHOWN]:
         print(f'Look at {file}: {text}')
+    if len(found.doubts) > SHOWN:
+        print(f'... and at {len(found.doubts) - SHOWN} more')
     for file, text in found.problems[:SHOWN]:
         print(f'Wrong: {file}: {text}')
     if found.problems:

@@ -22,6 +22,7 @@ val_dataloader = dict(batch_size=1, dataset=own)
 test_dataloader = dict(batch_size=1, dataset=own)
 ged = dict(type='GEDMetric', num_samples=(16,))
 hm_iou = dict(type='HMIoUMetric', num_samples=(16,))
-val_evaluator = [ged, hm_iou, dict(type='CalibrationMetric')]
+ece = dict(type='CalibrationMetric')
+val_evaluator = [ged, hm_iou, ece]
 test_evaluator = val_evaluator
 train_cfg = dict(val_begin=_base_.never)  # the minutes go to training
