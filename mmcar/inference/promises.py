@@ -208,7 +208,10 @@ class Promises:
                 found['iou'] = 1 - levels['best_iou']
             if 'area' in levels:
                 ends = promises.area_interval(samples, self.alpha, k)
-                found['area'] = promises.promised_area(*ends, levels['area'])
+                low, high = promises.promised_area(*ends, levels['area'])
+                # No mark is larger than the image.
+                whole = float(samples[0].numel())
+                found['area'] = min(low, whole), min(high, whole)
             given.append(ImagePromise(k, name, self.alpha, **found))
         return given
 

@@ -65,6 +65,7 @@ def test_what_is_promised_holds_where_it_was_fitted(fitted):
         (result,) = inferencer(path)
         (promise,) = result.promises
         low, high = promise.area
+        assert high <= promise.region.size
         for annotator in (0, 1):
             mark = np.zeros((16, 16), bool)
             mark[4 : 8 + 2 * annotator, 4:10] = True
