@@ -5,6 +5,7 @@ _base_ = [
     '../../../configs/_base_/schedules/tuned.py',
     '../../../configs/_base_/default_runtime.py',
     './_base_/augment.py',
+    './_base_/flood.py',
 ]
 custom_imports = dict(imports=['mmcar', 'projects.processor_time'])
 center = dict(
@@ -29,6 +30,7 @@ train_dataloader = dict(
 )
 val_dataloader = in_process
 test_dataloader = in_process
+test_evaluator = [*_base_.test_evaluator, _base_.flood]
 optim_wrapper = dict(generator=dict(optimizer=dict(lr=1e-4, fused=True)))
 param_scheduler = dict(generator=dict(end=1000))
 train_cfg = dict(

@@ -6,6 +6,7 @@ _base_ = [
     '../../../../configs/_base_/schedules/calibration_only.py',
     '../../../../configs/_base_/default_runtime.py',
     './augment.py',
+    './flood.py',
 ]
 custom_imports = dict(imports=['mmcar', 'projects.processor_time'])
 center = dict(type='CenterCalibration', crop_size=64, symmetric=True)
@@ -20,6 +21,7 @@ train_dataloader = dict(
 )
 val_dataloader = in_process
 test_dataloader = in_process
+test_evaluator = [*_base_.test_evaluator, _base_.flood]
 adam_w = dict(type='AdamW', lr=1e-3, weight_decay=0.02, fused=True)
 optim_wrapper = dict(calibration=dict(optimizer=dict(adam_w, _delete_=True)))
 param_scheduler = dict(calibration=dict(end='phase'))
