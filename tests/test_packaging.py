@@ -207,27 +207,18 @@ class TestEnvironments:
         assert self.make(venv)[0] == 0
         assert len(self.entries('end')) == installed
 
-    @pytest.mark.parametrize('name', ['data', 'data/'])
-    def test_folder_of_somebody(self, name):
-        """Not even the second time, nor after a failure in between."""
+    @pytest.mark.parametrize('name', ['data/', 'thesis.txt', 'my venv'])
+    def test_what_is_of_somebody_stays(self, name):
+        """A folder, a file, and a name that make cannot take; ever again."""
         (self.folder / 'data').mkdir()
-        mine = self.folder / 'data' / 'thesis.txt'
-        mine.write_text('years of work')
-        for _ in range(3):
+        mine = [self.folder / f / 'thesis.txt' for f in ('data', '.')]
+        for path in mine:
+            path.write_text('years of work')
+        for _ in range(2):
             code, output = self.make(f'{self.folder}/{name}')
-            assert code != 0
-            assert 'is no working Python' in output
-            assert [p.name for p in mine.parent.iterdir()] == ['thesis.txt']
-        assert not self.log.exists()
-
-    @pytest.mark.parametrize('name', ['thesis.txt', 'my venv'])
-    def test_no_folder_for_an_environment(self, name):
-        """A file of somebody; a name that make cannot take."""
-        mine = self.folder / 'thesis.txt'
-        mine.write_text('years of work')
-        code, output = self.make(self.folder / name)
-        assert code != 0 and name in output
-        assert mine.read_text() == 'years of work'
+            assert code != 0 and name.rstrip('/') in output
+            assert [*mine[0].parent.iterdir()] == mine[:1]
+            assert all(path.read_text() == 'years of work' for path in mine)
         assert not self.log.exists()
 
     def test_environment_of_somebody_is_never_removed(self):

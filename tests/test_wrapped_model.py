@@ -183,10 +183,6 @@ def test_onnx_files(net, images, tmp_path):
         WrappedModel(path)(images[:, :1])
 
 
-def test_images_go_where_the_model_is(net):
-    assert WrappedModel(net.to('meta')).std.device.type == 'meta'
-
-
 def test_training_mode_is_seen_later_and_in_parts(images):
     net = nn.Sequential(nn.Conv2d(3, 2, 1), nn.Dropout(0.5)).eval()
     model = WrappedModel(net)
@@ -194,11 +190,6 @@ def test_training_mode_is_seen_later_and_in_parts(images):
     for call in (lambda: model(images), lambda: WrappedModel(net)):
         with pytest.raises(UserError, match='eval'):
             call()
-
-
-def test_a_factory_by_name(net, images):
-    named = WrappedModel('tests.test_wrapped_model:Halving', divisor=2)
-    assert torch.equal(named(images), WrappedModel(net, divisor=2)(images))
 
 
 @pytest.mark.parametrize(

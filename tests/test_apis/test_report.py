@@ -12,12 +12,11 @@ from mmcar.apis.report import Selection
 from mmcar.inference.model_loading import load_model
 from mmcar.inference.promises import fit_promises
 from mmcar.utils.errors import UserError
-from tests.test_inference.models import save_weights, stock_config
 from tests.test_report.test_page.reading import read_page
 from tests.test_report.test_page.unpacking import unpack, unpack_maps
 from tests.test_tools.project import loader
 
-from .report_project import known_distribution, report_config, write_cells
+from .report_project import report_config, write_cells
 
 
 @pytest.fixture(scope='module')
@@ -111,66 +110,6 @@ def test_draws_that_are_not_independent_are_told(cells):
     facts = json.loads(files.json.read_text())['facts']
     assert facts['draws'].startswith('not independent')
     assert facts['draws'] in read_page(files.html).text
-
-
-def test_images_beyond_the_limit_keep_their_figures(cells):
-    cfg, folder = cells
-    files = build_report(cfg, out=folder / 'two.html', max_images=2)
-    page = read_page(files.html)
-    assert len(page.data['rows']) == 5 and len(page.images) == 2
-    assert page.data['explored'] == sorted(page.images)
-    assert '2 of 5 images can be opened' in page.text
-
-
-def test_an_unreadable_image_is_named_and_the_rest_is_done(tmp_path):
-    write_cells(tmp_path / 'data', images=3)
-    bad = tmp_path / 'data' / 'images' / 'val' / '1.png'
-    bad.write_bytes(b'no image')
-    files = build_report(report_config(tmp_path), out=tmp_path / 'r.html')
-    assert list(files.unreadable) == ['val/1.png']
-    assert '1.png' in files.unreadable['val/1.png']
-    page = read_page(files.html)
-    names = [row['image'] for row in page.data['rows']]
-    assert names == ['val/0.png', 'val/2.png']
-    assert page.images[1]['name'] == 'val/2.png'
-    assert '1 image could not be read' in page.text
-
-
-def test_class_flips(tmp_path):
-    write_cells(tmp_path / 'data', annotators=1)
-    data = loader(tmp_path / 'data', 'val')
-    data['dataset']['metainfo'] = dict(
-        classes=('ground', 'cell', 'cell2'), class_flips=((1, 2, 0.25),)
-    )
-    cfg = report_config(
-        tmp_path, model=known_distribution(3), test_dataloader=data
-    )
-    files = build_report(cfg, out=tmp_path / 'flips.html', num_samples=16)
-    figures = json.loads(files.json.read_text())
-    assert 'HM-IoU' not in figures['images'][0]
-    assert figures['flips'][0]['true'] == 0.25
-    assert figures['flips'][0]['probabilities'] == pytest.approx(0.25)
-    page = read_page(files.html)
-    _, _, samples = unpack_maps(page.images[0])
-    share = np.mean([(sample == 2).any() for sample in samples])
-    assert page.images[0]['flips'][0]['as_twin'] == pytest.approx(share)
-    assert 0 < share < 1
-    assert 'cell → cell2 true 25.0 %' in page.text
-
-
-def test_a_stock_model_of_mmseg(tmp_path):
-    write_cells(tmp_path / 'data', annotators=1, size=(32, 32))
-    cfg = stock_config()
-    data = loader(tmp_path / 'data', 'val')
-    data['dataset']['metainfo'] = dict(classes=('sky', 'road', 'car', 'tree'))
-    cfg.test_dataloader = Config(data)
-    weights = save_weights(cfg, tmp_path / 'stock.pth')
-    files = build_report(cfg, weights, tmp_path / 'r.html', num_samples=4)
-    page = read_page(files.html)
-    assert page.images[0]['samples'] == 4
-    assert page.images[0]['boxplot'] is None
-    with pytest.raises(UserError, match=r'name a checkpoint'):
-        build_report(cfg, None, tmp_path / 'r.html')
 
 
 def test_training_curves_stand_beside_the_checkpoint(cells):

@@ -3,7 +3,6 @@
 import functools
 import hashlib
 import logging
-import os
 import pickle
 import sys
 from collections.abc import Callable
@@ -183,17 +182,6 @@ class TestEveryWay:
         assert not site.trap.exists()
         loaded = CheckpointLoader.load_checkpoint('mine://text.pth')
         assert loaded['meta'] == dict(epoch=0, iter=1)
-
-    @pytest.mark.parametrize('value', [None, '1'])
-    def test_environment_is_left_as_it_was(self, site, monkeypatch, value):
-        name = 'TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD'
-        monkeypatch.delenv(name, raising=False)
-        if value is not None:
-            monkeypatch.setenv(name, value)
-        with pytest.raises(ValueError, match='could run code'):
-            CheckpointLoader.load_checkpoint(str(site.folder / 'bites.pth'))
-        assert os.environ.get(name) == value
-        assert 'TORCH_FORCE_WEIGHTS_ONLY_LOAD' not in os.environ
 
 
 def test_the_text_of_a_config_stays_if_it_is_data(tmp_path):

@@ -21,11 +21,6 @@ def test_stock_configs_are_found():
 
 
 class TestOwnConfigs:
-    def test_by_name_is_as_by_path(self):
-        by_name = read_config('mmcar::car/car_lidc.py')
-        by_path = Config.fromfile(ROOT / 'configs/car/car_lidc.py')
-        assert by_name.to_dict() == by_path.to_dict()
-
     def test_as_base(self, tmp_path):
         path = tmp_path / 'mine.py'
         path.write_text(

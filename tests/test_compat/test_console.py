@@ -1,6 +1,5 @@
 """What a quiet console shows, and what it leaves to the log file."""
 
-import logging
 import warnings
 
 from mmengine.logging import MMLogger
@@ -26,15 +25,6 @@ def test_only_warnings_that_concern_the_user_are_shown(tmp_path, capsys):
     assert 'FileClient' in log
     assert 'update skipped' in log
     assert 'weight, ' * 200 in log
-
-
-def test_other_ranks_stay_as_quiet_as_they_were(capsys):
-    logger = MMLogger(name='rank1')
-    logger.handlers[0].setLevel(logging.ERROR)  # as on other ranks
-    quieten(logger)
-    logger.warning('a warning')
-    logger.error('an error')
-    assert capsys.readouterr().err == 'error: an error\n'
 
 
 def test_named_warnings_of_the_stack_are_silenced_and_no_others():

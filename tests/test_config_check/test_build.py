@@ -28,15 +28,6 @@ def test_the_innermost_part_is_named():
     assert isinstance(caught.value.__cause__, UserError)
 
 
-def test_a_missing_argument_and_where():
-    cfg = Config(dict(model=toy_config()))
-    del cfg.model.decode_head.num_classes
-    trace = Trace(cfg)
-    with pytest.raises(ConfigError, match='num_') as caught, trace.building():
-        MODELS.build(cfg.model)
-    assert paths(caught) == ['model.decode_head']
-
-
 def test_all_is_as_before_afterwards():
     functions = MODELS.build_func, HOOKS.build_func, vars(Runner).copy()
     trace = Trace(Config(dict(model=toy_config())))

@@ -24,7 +24,6 @@ from mmcar.engine.optimizers import NoUpdate
 from mmcar.utils.errors import UserError
 from tests.test_config_check.bases import on_black_box, small
 from tests.test_config_check.corpus import changed
-from tests.test_tools.project import write_data
 from tests.toys import toy_batch, toy_config, toy_model, toy_optims
 
 
@@ -106,48 +105,6 @@ def test_warnings_are_errors_if_that_is_wanted(tmp_path):
     assert '[scored-in-part]' in report
     with pytest.raises(ConfigError, match='drop_last'):
         dry_run(config(cfg, tmp_path, 'strict'), strict=True)
-
-
-def test_all_errors_of_a_walk_are_listed(tmp_path):
-    changes = {
-        'train_dataloader.sampler.shufle': True,
-        'model.decode_head.num_classes': 5,
-        'val_dataloader.drop_last': True,
-    }
-    cfg = changed(small(tmp_path / 'data'), dict(change=changes), tmp_path)
-    with pytest.raises(ConfigError) as caught:
-        dry_run(config(cfg, tmp_path, 'listed'))
-    assert [finding.path for finding in caught.value.findings] == [*changes]
-    assert len(str(caught.value).splitlines()) == 3
-
-
-def test_images_that_share_a_key(tmp_path):
-    cfg = small(tmp_path / 'data')
-    write_data(tmp_path / 'other')
-    dataset = cfg['train_dataloader']['dataset']
-    other = {**dataset, 'data_root': str(tmp_path / 'other')}
-    cfg['train_dataloader']['dataset'] = dict(
-        type='ConcatDataset', datasets=[dataset, other]
-    )
-    with pytest.raises(ConfigError, match=r'train_dataloader.*key_prefix'):
-        dry_run(config(cfg, tmp_path, 'joined'))
-    other['key_prefix'] = 'other'
-    assert 'Total' in dry_run(config(cfg, tmp_path, 'joined_with_prefix'))
-
-
-def test_report(tmp_path):
-    cfg = config(small(tmp_path / 'data'), tmp_path, 'work')
-    report = dry_run(cfg)
-    for words in (
-        '1,410 parameters',
-        'val    4 images, 2 in a batch: inputs 3x16x16, labels 2x16x16',
-        'train_cfg.phases[1]         4 iterations of generator, discrim',
-        'GED_3',
-        f'in {tmp_path / "work"}',
-        'Total',
-    ):
-        assert words in report
-    assert not (tmp_path / 'work').exists(), 'nothing is written'
 
 
 def test_a_config_that_is_only_tested(tmp_path):

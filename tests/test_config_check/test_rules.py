@@ -34,19 +34,12 @@ def found(folder: Path, text: str) -> set[tuple[str, str]]:
         ('crop_size = (512, 512)', False),
         ('my_own = (64, 64)', False),
         ('size = 64\nwork_dir = f"crops_{size}"', False),
+        ('crop_size = 64\ntta_pipeline = [dict(a=crop_size)]', False),
     ],
 )
 def test_variables_that_a_base_has_used_before(tmp_path, text, idle):
     name = text.partition(' ')[0]
     assert (('idle-variable', name) in found(tmp_path, text)) is idle
-
-
-def test_a_variable_that_the_child_uses(tmp_path):
-    text = (
-        'crop_size = (64, 64)\n'
-        "tta_pipeline = [dict(type='RandomCrop', crop_size=crop_size)]"
-    )
-    assert not found(tmp_path, text) & {('idle-variable', 'crop_size')}
 
 
 def test_a_config_that_a_training_wrote_has_no_idle_variables(tmp_path):

@@ -202,13 +202,6 @@ def test_resumes_before_a_damaged_checkpoint(tmp_path):
     assert runner._load_from == str(tmp_path / 'iter_30.pth')
 
 
-def test_starts_over_where_nothing_is_whole(tmp_path):
-    (tmp_path / 'iter_10.pth').write_bytes(b'x')
-    (tmp_path / 'last_checkpoint').write_text(str(tmp_path / 'iter_10.pth'))
-    runner = train(tmp_path, resume=True)
-    assert runner.iter == 40
-
-
 def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     """MMEngine would go on with random weights where shapes differ."""
     model, number = toy_config(), 999999
@@ -334,13 +327,6 @@ def test_two_trainings_cannot_share_a_work_dir(tmp_path):
     other.kill()
     other.join()
     train(tmp_path, train_cfg=SHORT)
-
-
-def test_refuses_remote_storage(tmp_path):
-    hooks = run_config(tmp_path)['default_hooks']
-    hooks['checkpoint'] = CHECKPOINT | dict(backend_args=dict(backend='local'))
-    with pytest.raises(ValueError, match='backend_args'):
-        train(tmp_path, default_hooks=hooks)
 
 
 def write_for_ever(path):

@@ -58,13 +58,6 @@ def test_a_kind_not_seen_yet_costs_as_others_of_its_phase():
     assert left.seconds() == pytest.approx(290 * 1.5)
 
 
-def test_resumed_runs_count_what_is_left():
-    left = RemainingTime(Schedule([F, G]), start=1200)
-    assert left.seconds() == 0.0, 'nothing is known yet'
-    left.measure(1200, 1.5)
-    assert left.seconds() == pytest.approx(99 * 1.5)
-
-
 @pytest.mark.parametrize('begin', [1, 5, 100])
 @pytest.mark.parametrize('interval', [3, 4, 20])
 def test_validations_are_those_of_the_stock_loop(begin, interval):

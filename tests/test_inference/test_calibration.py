@@ -4,11 +4,9 @@ import hashlib
 import random
 
 import pytest
-from mmseg.registry import DATASETS
 
-from mmcar.inference.calibration import halves_of, split_halves
+from mmcar.inference.calibration import split_halves
 from mmcar.utils.errors import UserError
-from tests.test_tools.project import loader, write_data
 
 KEYS = [f'image_{i}' for i in range(11)]
 
@@ -32,23 +30,6 @@ def test_all_images_of_a_patient_are_in_the_same_half():
     random.Random(0).shuffle(order)
     again, _ = split_halves([units[i] for i in order])
     assert {order[i] for i in again} == set(fit)
-
-
-def test_patients_of_a_data_set_stay_together(tmp_path):
-    write_data(tmp_path, images=6)
-    for split in ('images', 'annotations'):
-        for path in sorted((tmp_path / split / 'val').iterdir()):
-            patient = f'p{int(path.stem) // 2}_{path.name}'
-            path.rename(path.with_name(patient))
-    settings = loader(tmp_path, 'val')['dataset']
-    settings['patient_pattern'] = r'p\d(?=_)'
-    halves = halves_of(DATASETS.build(settings))
-    known = [
-        {half.dataset.get_data_info(i)['patient'] for i in half.indices}
-        for half in halves
-    ]
-    assert known[0] | known[1] == {'p0', 'p1', 'p2'}
-    assert not known[0] & known[1] and all(known)
 
 
 def test_a_large_patient_leaves_something_to_the_other_half():

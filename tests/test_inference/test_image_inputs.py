@@ -74,25 +74,3 @@ def test_labels_are_never_asked_for(tmp_path):
     steps.insert(2, dict(type='RandomClassFlips'))
     loaded = ImagePipeline(config_of({}, steps))(list_images(path)[0])
     assert input_shape(loaded) == (3, 16, 16)
-
-
-def test_the_picture_follows_a_crop(tmp_path):
-    path = write_images(tmp_path / 'x', [(16, 16)])[0]
-
-    class Cropping(ImagePipeline):
-        """Crops and says that the crop is the image."""
-
-        def __init__(self, cfg):
-            super().__init__(cfg)
-            transform = self.transform
-
-            def cropped(results):
-                results['img'] = results['img'][4:12, 4:12].copy()
-                results['img_shape'] = results['ori_shape'] = (8, 8)
-                return transform(results)
-
-            self.transform = cropped
-
-    loaded = Cropping(config_of({}, pipeline()))(list_images(path)[0])
-    expected = read_bgr(path)[4:12, 4:12, ::-1]
-    np.testing.assert_array_equal(loaded.picture, expected)

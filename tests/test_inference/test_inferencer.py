@@ -165,34 +165,6 @@ def test_a_stock_model_stays_what_it_was(stock, images):
     np.testing.assert_array_equal(result.decision, wanted)
 
 
-def test_the_pipeline_resizes_and_results_have_the_original_size(tmp_path):
-    resize = dict(type='Resize', scale=(32, 32), keep_ratio=False)
-    cfg = stock_config(resize)
-    inferencer = untrained(cfg, tmp_path)
-    path = write_images(tmp_path / 'x', [(12, 20)])[0]
-    loaded = inferencer.load(list_images(path)[0]).packed
-    assert loaded['inputs'].shape == (3, 32, 32)
-    for one in (path, read_bgr(path)):
-        result = inferencer(one, num_samples=3)[0]
-        assert result.samples.shape == (3, 12, 20)
-        assert result.image.shape == (12, 20, 3)
-
-
-def test_windows_are_stitched_before_one_draw(tmp_path):
-    """A field of Gumbel noise over the image knows no windows."""
-    path = write_images(tmp_path / 'x', [(32, 48)])[0]
-    windows = {}, dict(window=(16, 16), stride=(12, 12)), dict(window=(32, 48))
-    for cfg in (own_config(), stock_config()):
-        whole, cut, all_at_once = (
-            untrained(cfg, tmp_path, **window)(path, 4)[0]
-            for window in windows
-        )
-        assert np.abs(whole.class_probs - cut.class_probs).max() > 1e-3
-        assert whole.samples.shape == cut.samples.shape == (4, 32, 48)
-        # One window for everything is no window.
-        np.testing.assert_array_equal(all_at_once.samples, whole.samples)
-
-
 def test_memory_is_bounded_by_waiting_batches(own, tmp_path, monkeypatch):
     """Images of many sizes do not pile up until the end."""
     sizes = [(16, 16 + k) for k in range(20)]

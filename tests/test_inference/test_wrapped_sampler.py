@@ -1,7 +1,5 @@
 """Results, files and calibration of models that are not MMSegmentation's."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -49,17 +47,6 @@ def test_a_file_is_its_array_and_the_batch_does_not_matter(
         np.testing.assert_array_equal(result.image, picture)
         np.testing.assert_array_equal(result.decision, probs.argmax(0))
         assert not result.independent
-
-
-def test_files_are_written(model, picture, tmp_path):
-    pytest.importorskip('matplotlib')
-    infer = mmcar.StochasticInferencer(model)
-    (result,) = infer(picture, num_samples=3, out_dir=tmp_path)
-    kinds = {path.name for path in tmp_path.iterdir()}
-    assert kinds >= {'decision', 'hypotheses', 'overlay', 'samples'}
-    kept = Image.open(tmp_path / 'samples' / 'array_000' / '002.png')
-    np.testing.assert_array_equal(np.array(kept), result.samples[2])
-    assert json.dumps(result.summary())
 
 
 @pytest.mark.parametrize('channels', [1, 4])

@@ -246,18 +246,6 @@ def test_bins_are_of_all_images(tmp_path, undrawn):
     assert sums[2].tolist() == hits.tolist()
 
 
-def test_images_are_spread_over_the_set(tmp_path, undrawn):
-    for number, num_images, chosen in (
-        (5, 3, [0, 2, 4]),
-        (4, 2, [0, 3]),
-        (4, 9, [0, 1, 2, 3]),
-    ):
-        hook, _ = run_figures(tmp_path, number, num_images=num_images)
-        assert [row.image[0, 0, 0] - 10 for row in hook.rows] == chosen
-    with pytest.raises(UserError, match='num_images'):
-        run_figures(tmp_path, num_images=0)
-
-
 def test_curves_are_those_of_a_training(tmp_path, capsys):
     write_log(tmp_path, 'today')  # of the test itself
     run_figures(tmp_path)

@@ -1,9 +1,5 @@
-import itertools
-
 import numpy as np
-import pytest
 import torch
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from mmcar.evaluation import Change, FlipState, Hypothesis, contour_boxplot
 from mmcar.report import (
@@ -56,16 +52,6 @@ def test_hypotheses_are_named_with_their_probabilities(tmp_path):
     assert (tmp_path / 'x.png').stat().st_size > 1000
 
 
-def test_rare_hypotheses_are_counted():
-    samples = np.zeros((16, 20, 30), np.uint8)
-    figure = draw_hypotheses(
-        *(IMAGE, samples[0], samples, hypotheses(8), ('a', 'b', 'c')),
-        overlay_palette(3),
-    )
-    assert '2 more, 25 % in all' in words(figure)
-    assert sum(bool(a.images) for a in figure.axes) == 8
-
-
 def test_uncertainty_is_on_one_scale():
     maps = dict(one=np.full((20, 30), 0.1), other=np.full((20, 30), 0.6))
     figure = draw_uncertainty(IMAGE, maps, 4)
@@ -75,22 +61,6 @@ def test_uncertainty_is_on_one_scale():
     assert 'other\nmean 0.600' in words(figure)
     certain = dict(one=np.zeros((20, 30)))
     assert draw_uncertainty(IMAGE, certain, 2).axes  # does not loop
-
-
-@pytest.mark.parametrize('size', [(400, 30), (60, 30), (20, 200)])
-def test_titles_keep_apart(size):
-    maps = {
-        'pixelwise probabilities': np.ones(size),
-        'mean of 100 samples': np.ones(size),
-    }
-    figure = draw_uncertainty(np.zeros((*size, 3), np.uint8), maps, 2)
-    FigureCanvasAgg(figure).draw()
-    boxes = [
-        one.title.get_window_extent() for one in figure.axes if one.images
-    ]
-    for left, right in itertools.pairwise(boxes):
-        assert left.x1 < right.x0
-    assert max(box.y1 for box in boxes) <= figure.bbox.y1  # not cut off
 
 
 MISSING = 'cell: 9 outlines, none in 7 samples', 'median'

@@ -1,11 +1,9 @@
 import numpy as np
-import pytest
-from matplotlib.figure import Figure
 from PIL import Image
 
 from mmcar.datasets.label_files import read_label
 from mmcar.report import pictures
-from mmcar.report.pictures import drop_samples, encode_labels, write_figure
+from mmcar.report.pictures import drop_samples, encode_labels
 from mmcar.structures.colours import overlay_palette
 
 
@@ -33,22 +31,6 @@ def test_many_classes_tint_all():
     assert shown[10, 390].tolist() == [55, 55, 145]
 
 
-def test_small_images_are_enlarged():
-    label = np.eye(32, dtype=np.uint8)
-    palette = overlay_palette(2)
-    shown = pictures.overlay_labels(grey(32, 32), label, palette)
-    assert shown.shape == (384, 384, 3)
-    large = pictures.overlay_labels(grey(), np.zeros((400, 400), int), palette)
-    assert large.shape == (400, 400, 3)
-
-
-def test_a_map_of_another_size_is_refused():
-    with pytest.raises(ValueError, match='one size'):
-        pictures.overlay_labels(
-            grey(), np.zeros((200, 200), int), overlay_palette(2)
-        )
-
-
 def test_ids_are_stored_exactly_and_shown_in_colours(tmp_path):
     path = tmp_path / 'x.png'
     colours = np.random.default_rng(0).integers(0, 256, (301, 3), np.uint8)
@@ -69,11 +51,6 @@ def test_samples_of_another_run_go_and_nothing_else(tmp_path):
     left = sorted(path.name for path in tmp_path.iterdir())
     assert left == ['002.png', '003.txt', 'x003.png']
     drop_samples(tmp_path / 'nowhere', 0)
-
-
-def test_figures_have_the_size_asked_for(tmp_path):
-    write_figure(tmp_path / 'a' / 'x.png', Figure((2, 1)), dpi=50)
-    assert Image.open(tmp_path / 'a' / 'x.png').size == (100, 50)
 
 
 def test_sizes_that_are_shown():

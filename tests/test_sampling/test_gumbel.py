@@ -206,19 +206,6 @@ SIZE = (5, 7)
 WHOLE = slice(0, 5), slice(0, 7)
 
 
-def test_one_weight_is_one_number_per_class():
-    gumbel = SharedGumbel(3)
-    z = torch.randn(4, 2, 3)
-    zeros, field = (
-        torch.zeros(3, *SIZE),
-        WeightedField(torch.ones(2, 1, *SIZE)),
-    )
-    expected = gumbel.perturb(zeros, z)
-    torch.testing.assert_close(field.perturb(zeros, z), expected)
-    assert gumbel.noise_size == 3
-    assert (expected == expected[..., :1, :1]).all()
-
-
 def test_pixels_without_weights_have_noise_all_the_same():
     weights = torch.randn(1, 4, *SIZE)
     weights[..., 2, :] = 0

@@ -1,5 +1,4 @@
 import cv2
-import numpy as np
 
 from ..test_datasets.samples import make_set
 from .scripts import load_script
@@ -28,14 +27,6 @@ def test_page_and_pictures(tmp_path, capsys):
         height, width = cv2.imread(str(picture)).shape[:2]
         assert (height, width) == (12, 16 * (2 + annotators))
     assert 'thing' in page
-
-
-def test_colours_of_labels():
-    tool = load_script('analysis_tools/browse_dataset.py')
-    palette = np.array([[0, 0, 0], [200, 100, 50]], np.uint8)
-    image = np.full((1, 3, 3), 100, np.uint8)
-    painted = tool.paint(image, np.array([[0, 1, 255]]), palette)
-    assert painted[0].tolist() == [[50] * 3, [75, 100, 150], [100] * 3]
 
 
 def test_shows_in_windows_as_mmseg_does(tmp_path, monkeypatch):

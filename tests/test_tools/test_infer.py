@@ -81,22 +81,6 @@ def test_all_files_of_our_own_model(tmp_path):
     assert summary['path'] == image
 
 
-def test_an_output_folder_that_cannot_be_written(tmp_path):
-    """Said before the model is even looked for."""
-    image = write_images(tmp_path / 'in', ((16, 16),))[0]
-    taken = tmp_path / 'taken'
-    taken.write_text('a file')
-    for given, out in (
-        (image, taken / 'out'),
-        (tmp_path / 'in', tmp_path / 'in' / 'out'),
-        (f'{tmp_path}/**/*.png', tmp_path / 'out'),
-    ):
-        done = run(TOOL, 'no_config.py', given, '--out-dir', out)
-        assert done.returncode == 2
-        assert f'{out}' in done.stderr
-        assert not out.exists()
-
-
 @pytest.mark.parametrize(
     ('given', 'option', 'expected'),
     [

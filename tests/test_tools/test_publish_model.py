@@ -47,13 +47,6 @@ def test_weights_stay_and_all_else_goes(trained, tmp_path):
     assert state['weight'].untyped_storage().nbytes() == 2 * 16
 
 
-def test_full_precision(trained, tmp_path):
-    path, weight = trained
-    out = publish(str(path), tmp_path / 'small.pth', full=True)
-    assert '.pth-' not in out.name
-    assert torch.equal(torch.load(out)['state_dict']['weight'], weight)
-
-
 @pytest.mark.parametrize(
     ('content', 'said'),
     [

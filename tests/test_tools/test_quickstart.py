@@ -59,19 +59,3 @@ def test_data_that_was_begun_is_gone_on_with(quickstart, commands):
     assert commands[0][-2:] == ['--patients', '9']
     quickstart.make_data()
     assert len(commands) == 1
-
-
-def test_table(quickstart):
-    quickstart.WORK_DIR.mkdir(parents=True)
-    model = dict(zip(quickstart.SCORES, (0.2, 0.6, 0.01, 0.0), strict=True))
-    bound = {'GED_16': 0.1, 'HM-IoU_16': 0.9}
-    for name, scores in (
-        ('test_scores', model | dict(MCE=0.1)),
-        ('bounds', {'perfect sampler': bound}),
-    ):
-        path = quickstart.WORK_DIR / f'{name}.json'
-        path.write_text(json.dumps(dict(scores=scores)))
-    lines = quickstart.results_table().splitlines()
-    assert lines[0].split() == ['16', 'samples', *quickstart.SCORES]
-    assert lines[2].split()[2:] == ['0.200', '0.600', '0.010', '0.000']
-    assert lines[3].split()[2:] == ['0.100', '0.900']

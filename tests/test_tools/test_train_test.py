@@ -93,21 +93,6 @@ def test_scores_of_another_test_are_kept(tmp_path):
     assert [report['scores'] for report in kept] == [2, 0, 1]
 
 
-def test_figures(trained, tmp_path):
-    config, work_dir = trained
-    shutil.copytree(work_dir, tmp_path / 'work')
-    result = run(
-        ROOT / 'tools' / 'analysis_tools' / 'figures.py',
-        *(config, work_dir / 'iter_8.pth', '--images', 2),
-        *('--work-dir', tmp_path / 'work'),
-    )
-    assert result.returncode == 0, result.stderr
-    for name in ('samples', 'reliability', 'training'):
-        path = tmp_path / 'work' / 'figures' / f'{name}.png'
-        assert path.is_file()
-        assert str(path) in result.stdout
-
-
 def test_resume_goes_on(trained, tmp_path):
     config, work_dir = trained
     shutil.copytree(work_dir, tmp_path / 'work')

@@ -47,13 +47,6 @@ def test_a_known_eta_is_shown_in_place_of_the_mean(clock, capsys):
     assert lines[0].endswith('0:00:40 · ETA 1:00:00 · loss_ce 0.1')
 
 
-def test_steps_done_before_do_not_count_as_fast_ones(clock, capsys):
-    bar = ProgressBar('training', 1000, done=900)
-    clock.now += 50
-    bar.update(950)
-    assert 'ETA 0:00:50' in capsys.readouterr().err
-
-
 def test_other_processes_are_silent(monkeypatch, clock, capsys):
     monkeypatch.setattr(progress, 'is_main_process', lambda: False)
     assert list(track(range(3), 'images')) == [0, 1, 2]

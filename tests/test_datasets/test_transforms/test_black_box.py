@@ -159,22 +159,6 @@ def test_cached_probabilities_are_found_and_normalised(tmp_path, dtype):
     np.testing.assert_allclose(loaded.sum(0), 1, atol=1e-5)
 
 
-def test_cached_probabilities_are_found_by_the_whole_key(tmp_path):
-    for n, patient in enumerate(('p1', 'p2')):
-        folder = tmp_path / f'cache/train/{patient}/s'
-        folder.mkdir(parents=True)
-        probs = np.zeros((2, 4, 6), np.float32)
-        probs[n] = 1
-        np.save(folder / '0.5.npy', probs)
-    load = LoadBlackBoxProbs(str(tmp_path / 'cache'), num_classes=2)
-    for n, patient in enumerate(('p1', 'p2')):
-        key = f'train/{patient}/s/0.5.png'
-        results = load({**results_for(tmp_path), 'sample_key': key})
-        assert (results[f'black_box_probs_{n}'] == 1).all()
-    with pytest.raises(UserError, match='leads out'):
-        load({**results_for(tmp_path), 'sample_key': '../train/x.png'})
-
-
 def test_wrong_caches_are_named(tmp_path):
     load = LoadBlackBoxProbs(str(tmp_path), num_classes=5)
     path = tmp_path / 'train/x.npy'

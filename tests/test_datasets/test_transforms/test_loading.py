@@ -138,12 +138,6 @@ def test_majority_by_brute_force():
         assert result[y, x] == best
 
 
-def test_an_image_without_labels_passes():
-    load = TRANSFORMS.build(dict(type='LoadMultiAnnotations', draw=False))
-    results = {'img_path': 'x.png'}
-    assert load(dict(results)) == results
-
-
 def test_paths_lead_to_the_copies(tmp_path):
     names = dict(img_path='img/a/0.png', seg_map_path='ann/a/0.png')
     for name in names.values():

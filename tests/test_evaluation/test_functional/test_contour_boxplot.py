@@ -65,14 +65,6 @@ def test_an_outlier_is_no_part_of_the_envelope():
     assert not (box.outer_union & disc(2, (4, 4))).any()
 
 
-@pytest.mark.parametrize('number', [1, 2, 16])
-def test_equal_masks_have_no_outliers(number):
-    box = contour_boxplot(disc(7).repeat(number, 1, 1))
-    assert box.depths.tolist() == [1.0] * number
-    assert box.outliers == () and box.median == 0
-    assert box.inner_core.equal(box.outer_union)
-
-
 def test_label_maps_are_refused():
     with pytest.raises(ValueError, match='expected bool'):
         band_depth(torch.zeros(3, 4, 4, dtype=torch.uint8))

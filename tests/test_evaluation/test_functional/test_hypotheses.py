@@ -169,14 +169,3 @@ def test_changes_say_what_where_and_how_much():
     first, second = describe_changes(found, CLASSES).split('; ')
     assert first.startswith('square instead of ground') and 'right' in first
     assert second.startswith('ground instead of square') and 'left' in second
-
-
-def test_the_largest_come_first():
-    decision = torch.zeros(40, 40, dtype=torch.uint8)
-    other = decision.clone()
-    other[0, 0] = 1
-    other[20:, 10:] = 2
-    other[:3, 30:] = 3
-    found = find_changes(decision, other, 4, limit=2)
-    assert [c.after for c in found] == [2, 3]
-    assert [c.pixels for c in found] == [600, 30]

@@ -137,15 +137,3 @@ def test_masks_count_as_labels():
 def test_decisions_of_another_shape(shape):
     with pytest.raises(UserError, match=r'decision.*\(5, 7\)'):
         hypotheses(bf.maps(3, 3), torch.zeros(shape).int(), **THREE)
-
-
-def test_weights_of_every_image():
-    samples = torch.stack([bf.maps(4, 3, seed=i) for i in (1, 2)])
-    labels = torch.stack([bf.maps(2, 3, seed=i) for i in (3, 4)])
-    weights = torch.rand(2, 4)
-    others = dict.fromkeys(SCORES, labels) | {hypotheses: samples[:, 0]}
-    for function, other in others.items():
-        both = function(samples, other, **THREE, sample_weights=weights)
-        for i in range(2):
-            how = THREE | dict(sample_weights=weights[i])
-            assert both[i] == function(samples[i], other[i], **how)

@@ -27,13 +27,9 @@ MODELS_OF_MMSEG = [
 SOON = [MODELS_OF_MMSEG[i] for i in (2, 4, 7)]
 LARGER = [
     'ddrnet/ddrnet_23-slim_in1k-pre_2xb6-120k_cityscapes-1024x1024.py',
-    'deeplabv3/deeplabv3_r50-d8_4xb2-80k_cityscapes-512x1024.py',
-    'hrnet/fcn_hr18s_4xb2-80k_cityscapes-512x1024.py',
     'knet/knet-s3_r50-d8_upernet_8xb2-adamw-80k_ade20k-512x512.py',
     'ocrnet/ocrnet_hr18s_4xb2-80k_cityscapes-512x1024.py',
     'pidnet/pidnet-s_2xb6-120k_1024x1024-cityscapes.py',
-    'segnext/segnext_mscan-t_1xb16-adamw-160k_ade20k-512x512.py',
-    'stdc/stdc1_in1k-pre_4xb12-80k_cityscapes-512x1024.py',
     'swin/swin-tiny-patch4-window7-in1k-pre_upernet_8xb2-160k_ade20k-'
     '512x512.py',
     'vit/vit_vit-b16_mln_upernet_8xb2-80k_ade20k-512x512.py',

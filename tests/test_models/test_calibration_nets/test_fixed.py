@@ -36,15 +36,6 @@ def test_mean_of_annotators():
     assert torch.allclose(probs, torch.tensor(wanted), atol=1e-6)
 
 
-def test_resized_without_blending():
-    sample = _sample([[[0, 1], [2, 0]]])
-    probs = _probs(_build(), [sample], (6, 8))[0]
-    labels = torch.tensor([[0, 1], [2, 0]])
-    wanted = labels.repeat_interleave(3, 0).repeat_interleave(4, 1)
-    assert torch.equal(probs.argmax(0), wanted)
-    assert probs.amax(0).min() > 0.999
-
-
 @pytest.mark.parametrize('key', ['padding_size', 'img_padding_size'])
 def test_padding_is_uniform(key):
     sample = _sample([[[0, 1], [2, 0]]], **{key: (0, 3, 0, 1)})

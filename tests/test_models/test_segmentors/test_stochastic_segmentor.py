@@ -1,7 +1,6 @@
 """What every model that samples has from its base class."""
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -84,35 +83,6 @@ def test_predictions_have_every_field():
             torch.testing.assert_close(one.sum(0), torch.ones(24, 20))
 
 
-def test_predictions_do_not_depend_on_batch_order_or_chunks():
-    model = toy_model().eval()
-    batch = toy_batch()
-    reverse = {key: value[::-1] for key, value in toy_batch().items()}
-    first = model.test_step(batch)
-    model.test_cfg['samples_per_chunk'] = 2
-    second = model.test_step(reverse)[::-1]
-    for pair in zip(first, second, strict=True):
-        torch.testing.assert_close(*(s.sample_probs.data for s in pair))
-
-
-@pytest.mark.parametrize(
-    ('direction', 'axes'), [('vertical', (-2,)), ('diagonal', (-2, -1))]
-)
-def test_test_time_flip_is_undone(direction, axes):
-    model = toy_model().eval()
-    plain, flipped = toy_batch(), toy_batch()
-    model.decode_head.calibration = None
-    model.decode_head.calibrate = lambda image, *_: torch.stack(
-        [image[:, 0], -image[:, 0]], 1
-    ).log_softmax(1)
-    for image, sample in zip(*flipped.values(), strict=True):
-        image.copy_(image.flip(axes))
-        sample.set_metainfo(dict(flip=True, flip_direction=direction))
-    pairs = zip(*map(model.test_step, (plain, flipped)), strict=True)
-    for one, other in pairs:
-        assert torch.equal(one.seg_logits.data, other.seg_logits.data)
-
-
 def one_hot_model(test_cfg=None, **head):
     """A training-free model, whose label maps come in one chunk."""
     head = toy_config()['decode_head'] | head
@@ -141,24 +111,6 @@ def test_a_prediction_does_not_hold_those_of_the_batch():
         for key in ('seg_logits', 'pred_samples', 'sample_probs'):
             data = sample.get(key).data
             assert data.untyped_storage().nbytes() == data.nbytes, key
-
-
-def test_threads_may_ask_one_model_for_different_things():
-    model = toy_model().eval()
-    before = dict(model.test_cfg)
-    calls = [(n, seed) for n in (1, 2, 3) for seed in (0, 7)] * 4
-
-    def draw(call):
-        samples = model.test_step(toy_batch(), *call)
-        return torch.stack([s.pred_samples.data for s in samples])
-
-    alone = [draw(call) for call in calls]
-    with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(draw, calls))
-    for call, one, other in zip(calls, alone, together, strict=True):
-        assert one.shape[1] == call[0] and torch.equal(one, other)
-    assert not torch.equal(alone[4], alone[5])
-    assert model.test_cfg == before
 
 
 def test_a_call_cannot_keep_more_than_is_drawn():
@@ -216,13 +168,6 @@ def test_no_sample_floods_and_the_others_stay_as_they_are():
         assert flooded.any() and not flooded.all()
         assert not floods(after, largest).any()
         assert torch.equal(before[~flooded], after[~flooded])
-
-
-def test_fewer_samples_are_the_first_of_more():
-    many = samples_of(flooding_model(max_class_area=LARGEST))
-    few = samples_of(flooding_model(max_class_area=LARGEST, num_samples=9))
-    for one, other in zip(few, many, strict=True):
-        assert torch.equal(one, other[:9])
 
 
 def test_samples_are_drawn_in_chunks(monkeypatch):

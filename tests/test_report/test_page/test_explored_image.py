@@ -1,5 +1,3 @@
-import base64
-import io
 import json
 import shutil
 import subprocess
@@ -9,15 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 
 from mmcar.evaluation import contour_boxplot, find_flip_states, hypotheses
 from mmcar.report import page
 from mmcar.report.page import pack_image
 from mmcar.report.page.explored_image import (
     pack_bytes,
-    pack_maps,
-    pack_picture,
 )
 from mmcar.structures import ClassFlips
 
@@ -167,20 +162,3 @@ def test_hypotheses_and_flips_in_words():
     assert members == list(range(8))
     assert 'class ' in packed['hypotheses'][0]['words']
     assert packed['flips'][0]['source'] == 1
-
-
-def test_maps_that_resemble_each_other_take_little_room():
-    rng = np.random.default_rng(0)
-    base = rng.integers(0, 20, (300, 300)).astype(np.uint8)
-    maps = np.repeat(base[None], 16, 0)
-    maps[3, 5:9] = 7
-    assert len(pack_maps(base, maps)) < 1.2 * len(pack_bytes(base))
-
-
-def test_a_picture_keeps_its_colours():
-    picture = np.zeros((16, 16, 3), np.uint8)
-    picture[..., 0] = 250  # red
-    head, text = pack_picture(picture).split(',')
-    assert head == 'data:image/jpeg;base64'
-    found = np.array(Image.open(io.BytesIO(base64.b64decode(text))))
-    assert abs(found.astype(int) - picture).max() < 6

@@ -16,7 +16,7 @@ from tests.test_tools.project import loader
 
 from .browsing import Visit, start_browser
 from .reading import read_page
-from .unpacking import unpack, unpack_maps
+from .unpacking import unpack_maps
 
 pytestmark = pytest.mark.browser
 SIZE = (24, 32)
@@ -253,25 +253,6 @@ def test_a_hypothesis_shows_its_samples_alone(visit):
     assert len(visit.all('#filmstrip .sample')) == 16
 
 
-def test_the_threshold_cuts_the_probability(visit):
-    image = read_page(visit.path).images[0]
-    percents = unpack(image['probs']['1'])
-    visit.show_image(0)
-    visit.press('4')
-    for threshold in (30, 76):
-        visit.run(
-            """
-            const slider = document.querySelector('#threshold');
-            slider.value = arguments[0];
-            slider.dispatchEvent(new Event('input', { bubbles: true }));
-            """,
-            threshold,
-        )
-        area = (percents >= threshold).mean()
-        expected = f'at least {threshold} %: {100 * area:.1f} % of the image'
-        assert expected in visit.find('#stage-words').text
-
-
 def test_views_and_the_cross_by_keyboard(visit):
     visit.show_image(0)
     for key, words in (
@@ -293,18 +274,6 @@ def test_views_and_the_cross_by_keyboard(visit):
     assert visit.find('#given-choices').text == ''
     visit.press('ESCAPE')
     visit.wait("return document.querySelector('#explorer').hidden")
-
-
-def test_another_image_by_keyboard(visit):
-    visit.show_image(0)
-    names = [read_page(visit.path).images[i]['name'] for i in (0, 2)]
-    assert visit.find('#image-name').text == names[0]
-    order = read_page(visit.path).data['explored']
-    visit.press('PAGE_DOWN')
-    visit.wait('return location.hash === arguments[0]', f'#image={order[1]}')
-    visit.press('PAGE_UP')
-    visit.wait('return location.hash === arguments[0]', '#image=0')
-    assert visit.find('#previous-image').get_attribute('disabled')
 
 
 def test_focus_is_seen(visit):

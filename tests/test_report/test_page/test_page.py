@@ -11,8 +11,6 @@ from mmcar.report.page import (
     render_page,
 )
 from mmcar.report.page.page import (
-    draw_classes,
-    draw_histogram,
     perspective,
 )
 from tests.test_evaluation.test_dataset_scores import TWO, predicted, scored
@@ -133,12 +131,3 @@ def test_bars_and_bins_show_the_figures(binary):
     )
     excess = summary['classes'][0]['probabilities_excess']
     assert first.get_width() == pytest.approx(100 * excess)
-
-
-def test_a_class_that_nobody_drew_and_scores_that_are_missing():
-    nan = float('nan')
-    row = dict(name='x', probabilities_excess=nan, samples_excess=nan)
-    draw_classes([row]).savefig('/dev/null', format='png')
-    figure = draw_histogram([0.5, nan, 0.7], 'GED')
-    counts = [bar.get_height() for bar in figure.axes[0].patches]
-    assert sum(counts) == 2

@@ -66,19 +66,3 @@ def test_cityscapes_that_is_not_there(tmp_path):
     ):
         with pytest.raises(UserError, match=message):
             tool.main([str(given), str(to), *val])
-
-
-@pytest.mark.parametrize(
-    ('broken', 'value'), [(IMAGE, b'\x89PNG'), (LABEL, None), (LABEL, b'')]
-)
-def test_broken_cityscapes_is_named(tmp_path, broken, value):
-    root = tmp_path / 'raw'
-    for name in (IMAGE, LABEL):
-        write(root / name, np.zeros((8, 16), np.uint8))
-    if value is None:
-        (root / broken).unlink()
-    else:
-        (root / broken).write_bytes(value)
-    with pytest.raises((ValueError, FileNotFoundError), match=broken):
-        tool.main([str(root), str(tmp_path / 'out'), '--splits', 'val'])
-    assert not list((tmp_path / 'out').rglob('*.png'))

@@ -45,13 +45,6 @@ def test_rasterisation_is_that_of_pylidc():
         assert expected.sum() > 20
 
 
-def test_an_outline_around_nothing_is_empty():
-    points = np.array([[5, 5], [6, 5], [6, 6], [5, 6]])
-    assert not lidc_outlines.fill_outlines(
-        [lidc_outlines.Outline(points, 0, True)], (12, 12), 0
-    ).any()
-
-
 def reading(number, center, k=0, radius=6):
     outline = lidc_outlines.Outline(circle(center, radius), k, True)
     return lidc_outlines.Reading(number, [outline], 3, 3, 3)

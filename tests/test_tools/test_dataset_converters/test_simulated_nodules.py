@@ -1,7 +1,6 @@
 """Simulated nodules: what readers see is what the kind says."""
 
 import numpy as np
-import pytest
 
 from ..scripts import load_script
 
@@ -48,16 +47,3 @@ def test_the_image_shows_what_readers_go_by():
             contrast.append(image[seen].mean() - image[~seen].mean())
             share.append(nodule.masks.any((1, 2)).mean())
     assert np.corrcoef(contrast, share)[0, 1] > 0.2
-
-
-@pytest.mark.parametrize('kind', tool.KINDS)
-def test_the_seed_decides(kind):
-    first, again = (
-        tool.simulate_nodule(np.random.default_rng(3), 48, kind)
-        for _ in range(2)
-    )
-    assert first.kind == kind
-    assert first.image.shape == (48, 48)
-    assert first.image.dtype == first.masks.dtype == np.uint8
-    np.testing.assert_array_equal(first.image, again.image)
-    np.testing.assert_array_equal(first.masks, again.masks)
