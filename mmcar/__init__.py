@@ -35,13 +35,7 @@ if find_spec('mmseg') is not None:
     __all__ += ['datasets', 'engine', 'models', 'report']
 
 from . import evaluation, sampling, structures
-from .evaluation.functional import (
-    bounds,
-    calibration,
-    ged,
-    hm_iou,
-    hypotheses,
-)
+from .evaluation.functional import bounds, calibration, ged, hm_iou, hypotheses
 from .inference.inferencer import StochasticInferencer
 from .inference.wrapped_sampler import WrappedSampler as wrap
 from .sampling import sample_labels

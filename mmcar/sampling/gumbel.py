@@ -223,10 +223,7 @@ class GroupedGumbel:
     """
 
     def __init__(
-        self,
-        num_classes: int,
-        groups: Sequence[Sequence[int]],
-        **options: Any,
+        self, num_classes: int, groups: Sequence[Sequence[int]], **options: Any
     ) -> None:
         self.members = all_groups(num_classes, groups)
         self.shown = SharedGumbel(len(self.members), **options)

@@ -172,9 +172,7 @@ def add_twins(metainfo: Mapping, table: Mapping[str, float]) -> dict:
 
 
 def label_distribution(
-    data_sample: DataSample,
-    num_classes: int,
-    ignore_index: int = 255,
+    data_sample: DataSample, num_classes: int, ignore_index: int = 255
 ) -> tuple[Tensor, Tensor]:
     """The true class probabilities of every pixel of one image.
 

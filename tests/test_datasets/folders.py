@@ -18,10 +18,7 @@ LAYOUTS = {
     'folder by annotator': ('images/{stem}.png', '{a}/{stem}.png'),
     'below masks': ('images/{stem}.png', 'masks/{a}/{stem}.png'),
     'names end so': ('images/{stem}.png', 'masks/{stem}_who-{a}.png'),
-    'splits first': (
-        'train/images/{stem}.png',
-        'train/masks/{a}/{stem}.png',
-    ),
+    'splits first': ('train/images/{stem}.png', 'train/masks/{a}/{stem}.png'),
     'folder by image': ('{stem}/image.png', '{stem}/mask_{a}.png'),
     'folder of masks by image': ('{stem}/{stem}.png', '{stem}/masks/{a}.png'),
     'single': ('images/{stem}.png', 'masks/{stem}_mask.png'),

@@ -3,11 +3,7 @@
 import pytest
 import torch
 
-from mmcar.inference.onnx_export import (
-    agreement,
-    export_onnx,
-    log_ndtr,
-)
+from mmcar.inference.onnx_export import agreement, export_onnx, log_ndtr
 from mmcar.utils.errors import UserError
 from tests.test_models.test_segmentors.test_car_segmentor import with_black_box
 from tests.toys import toy_batch, toy_config, toy_model, toy_parts

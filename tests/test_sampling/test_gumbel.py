@@ -18,10 +18,7 @@ from mmcar.sampling.gumbel import (
 )
 from mmcar.utils.errors import UserError
 
-from ..test_models.test_generators.test_samplers import (
-    PROBS,
-    frequencies,
-)
+from ..test_models.test_generators.test_samplers import PROBS, frequencies
 
 
 def test_matches_scipy_quantiles():

@@ -59,9 +59,7 @@ def test_one_draw_covers_all_windows():
     # One 3x3 convolution: windows of 8 agree with the whole inside.
     parts = toy_model(decode_head=head, test_cfg=slide((8, 8), (4, 4))).eval()
     for one, other in zip(
-        whole.test_step(toy_batch()),
-        parts.test_step(toy_batch()),
-        strict=True,
+        whole.test_step(toy_batch()), parts.test_step(toy_batch()), strict=True
     ):
         assert not torch.equal(one.seg_logits.data, other.seg_logits.data)
         log_probs, samples = other.seg_logits.data, other.pred_samples.data

@@ -11,13 +11,7 @@ from torch import Tensor
 from ...structures import ClassFlips
 from ...utils.errors import UserError
 from ...utils.ids import has_id
-from .inputs import (
-    Maps,
-    as_tensor,
-    check_maps,
-    image_weights,
-    per_image,
-)
+from .inputs import Maps, as_tensor, check_maps, image_weights, per_image
 from .iou import pairwise_iou
 
 APART = 0.5

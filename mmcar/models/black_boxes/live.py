@@ -49,9 +49,7 @@ class BlackBox(FrozenBlackBox):
     """
 
     def __init__(
-        self,
-        one_hot: bool = False,
-        **settings: Unpack[ModelSettings],
+        self, one_hot: bool = False, **settings: Unpack[ModelSettings]
     ) -> None:
         found = find_model(settings)
         model = MODELS.build(found.model)

@@ -17,11 +17,7 @@ from mmseg.structures import SegDataSample
 from torch import Tensor, nn
 
 from ...sampling import NormalNoise, content_key
-from ...sampling.kernels import (
-    class_argmax,
-    gains_by_tiles,
-    lay_out_weights,
-)
+from ...sampling.kernels import class_argmax, gains_by_tiles, lay_out_weights
 from ...structures import KeyOwners, floods, noise_key, without_padding
 from ...utils.checks import at_least, one_of
 from ...utils.errors import UserError

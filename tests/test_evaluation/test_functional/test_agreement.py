@@ -8,10 +8,7 @@ import pytest
 import torch
 
 from mmcar.evaluation.functional import fit_field
-from mmcar.evaluation.functional.agreement import (
-    DIRECTIONS,
-    outline_sums,
-)
+from mmcar.evaluation.functional.agreement import DIRECTIONS, outline_sums
 from mmcar.models import GumbelSampler, IndependentPixelSampler
 from mmcar.utils.errors import UserError
 

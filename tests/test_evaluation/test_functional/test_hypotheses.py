@@ -2,11 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from mmcar.evaluation import (
-    describe_changes,
-    find_flip_states,
-    hypotheses,
-)
+from mmcar.evaluation import describe_changes, find_flip_states, hypotheses
 from mmcar.evaluation.functional.hypotheses import (
     APART,
     SPREAD,

@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from mmcar.evaluation import (
-    calibration,
-    ged,
-    hm_iou,
-    hypotheses,
-    pairwise_iou,
-)
+from mmcar.evaluation import calibration, ged, hm_iou, hypotheses, pairwise_iou
 from mmcar.utils.errors import UserError
 
 from .. import brute_force as bf

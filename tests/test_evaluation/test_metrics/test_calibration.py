@@ -6,11 +6,7 @@ import pytest
 import torch
 from mmengine.structures import PixelData
 
-from mmcar.evaluation import (
-    CalibrationBins,
-    calibration,
-    flip_observations,
-)
+from mmcar.evaluation import CalibrationBins, calibration, flip_observations
 from mmcar.evaluation.metrics.calibration import flip_states
 
 from ..predicted import FLIPS, image, scored

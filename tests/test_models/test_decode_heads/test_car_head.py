@@ -7,10 +7,7 @@ import torch
 from mmengine.structures import PixelData
 from mmseg.registry import MODELS
 
-from tests.test_models.test_black_boxes.test_live import (
-    NORM,
-    encoder_decoder,
-)
+from tests.test_models.test_black_boxes.test_live import NORM, encoder_decoder
 from tests.toys import toy_batch, toy_config, toy_model, toy_optims
 
 OUTER_NORM = dict(

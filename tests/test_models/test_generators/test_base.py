@@ -3,10 +3,7 @@
 import pytest
 import torch
 
-from mmcar.models import (
-    GumbelSampler,
-    RefinementUNet,
-)
+from mmcar.models import GumbelSampler, RefinementUNet
 from mmcar.sampling import NormalNoise, SobolNoise
 
 DRAWS = 4_000

@@ -119,8 +119,7 @@ def test_residual_starts_at_f(name):
 
 
 @pytest.mark.parametrize(
-    'base',
-    [{}, dict(correlation_length=3.0, floor=0.1, groups=((0, 2),))],
+    'base', [{}, dict(correlation_length=3.0, floor=0.1, groups=((0, 2),))]
 )
 def test_gumbel_base_starts_as_the_gumbel_sampler(base):
     generator = _build(gumbel=base, temperature=0.3)

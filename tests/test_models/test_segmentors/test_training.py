@@ -128,6 +128,8 @@ def test_many_in_a_row_stop_though_another_network_learns(hub):
     assert hub.get_info('skipped_updates') == MAX_SKIPPED - 1
     with pytest.raises(NonFiniteLossError, match=f'{MAX_SKIPPED}th'):
         check(bad, 'skip', 'generator')
+    for losses in (GOOD, bad, GOOD):  # a good one begins a new row
+        assert check(losses, 'skip', 'generator') == (losses is GOOD)
 
 
 PHASES = [

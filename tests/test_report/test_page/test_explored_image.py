@@ -11,9 +11,7 @@ import torch
 from mmcar.evaluation import contour_boxplot, find_flip_states, hypotheses
 from mmcar.report import page
 from mmcar.report.page import pack_image
-from mmcar.report.page.explored_image import (
-    pack_bytes,
-)
+from mmcar.report.page.explored_image import pack_bytes
 from mmcar.structures import ClassFlips
 
 from .unpacking import unpack, unpack_maps

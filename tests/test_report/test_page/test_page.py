@@ -4,15 +4,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mmcar.report.page import (
-    Page,
-    draw_paper_figures,
-    pack_image,
-    render_page,
-)
-from mmcar.report.page.page import (
-    perspective,
-)
+from mmcar.report.page import Page, draw_paper_figures, pack_image, render_page
+from mmcar.report.page.page import perspective
 from tests.test_evaluation.test_dataset_scores import TWO, predicted, scored
 
 from .reading import read_html
