@@ -9,13 +9,13 @@ model = dict(
     test_cfg=dict(mode='whole', num_samples=16),
 )
 optim_wrapper = dict(
-    calibration_0=_base_.peer_optim,
-    calibration_1=_base_.peer_optim,
-    calibration_2=_base_.peer_optim,
-    calibration_3=_base_.peer_optim,
+    calibration_0=_base_.method_optim,
+    calibration_1=_base_.method_optim,
+    calibration_2=_base_.method_optim,
+    calibration_3=_base_.method_optim,
 )
 param_scheduler = dict(begin='phase', end='phase')
-iters = _base_.peer_iters
+iters = _base_.method_iters
 train_cfg = dict(
     phases=[
         dict(iters=iters, train=['calibration_0']),

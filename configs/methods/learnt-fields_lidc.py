@@ -10,12 +10,12 @@ model = dict(
     train_cfg=dict(soft_labels=True, num_samples=8),
 )
 optim_wrapper = dict(
-    calibration=_base_.peer_optim, generator=_base_.peer_optim
+    calibration=_base_.method_optim, generator=_base_.method_optim
 )
 param_scheduler = dict(begin='phase', end='phase')
 train_cfg = dict(
     phases=[
-        dict(iters=_base_.peer_iters, train=['calibration']),
-        dict(iters=_base_.peer_iters // 2, train=['generator']),
+        dict(iters=_base_.method_iters, train=['calibration']),
+        dict(iters=_base_.method_iters // 2, train=['generator']),
     ]
 )

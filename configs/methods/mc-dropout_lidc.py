@@ -10,5 +10,7 @@ model = dict(
         generator=dict(type='ArgmaxSampler'),
     ),
 )
-optim_wrapper = dict(calibration=_base_.peer_optim)
-train_cfg = dict(phases=[dict(iters=_base_.peer_iters, train=['calibration'])])
+optim_wrapper = dict(calibration=_base_.method_optim)
+train_cfg = dict(
+    phases=[dict(iters=_base_.method_iters, train=['calibration'])]
+)

@@ -7,5 +7,7 @@ model = dict(
         generator=dict(type='RegionSampler', common=0.5, floor=0.01),
     ),
 )
-optim_wrapper = dict(calibration=_base_.peer_optim)
-train_cfg = dict(phases=[dict(iters=_base_.peer_iters, train=['calibration'])])
+optim_wrapper = dict(calibration=_base_.method_optim)
+train_cfg = dict(
+    phases=[dict(iters=_base_.method_iters, train=['calibration'])]
+)

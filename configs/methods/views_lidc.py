@@ -6,5 +6,7 @@ model = dict(
     symmetries='square',
     test_cfg=dict(mode='whole', num_samples=16),
 )
-optim_wrapper = dict(calibration=_base_.peer_optim)
-train_cfg = dict(phases=[dict(iters=_base_.peer_iters, train=['calibration'])])
+optim_wrapper = dict(calibration=_base_.method_optim)
+train_cfg = dict(
+    phases=[dict(iters=_base_.method_iters, train=['calibration'])]
+)

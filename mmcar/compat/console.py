@@ -32,7 +32,7 @@ STACK_RECORDS = (
     'Failed to import `None.registry`',
 )
 LONGEST = 600  # characters of a warning
-_calm = False
+_is_quiet = False
 
 
 @contextmanager
@@ -40,8 +40,8 @@ def quiet() -> Iterator[None]:
     """Show warnings and errors alone, without those of `STACK_WARNINGS`."""
     from mmengine.logging import MMLogger  # it may be what is missing
 
-    global _calm
-    before, _calm = _calm, True
+    global _is_quiet
+    before, _is_quiet = _is_quiet, True
     # For messages from before a runner makes its own logger.
     logger = MMLogger.get_current_instance()
     handlers = list(logger.handlers)
@@ -52,13 +52,13 @@ def quiet() -> Iterator[None]:
                 warnings.filterwarnings('ignore', re.escape(text))
             yield
     finally:
-        _calm = before
+        _is_quiet = before
         logger.handlers = handlers
 
 
 def is_quiet() -> bool:
     """Whether this happens inside of `quiet`."""
-    return _calm
+    return _is_quiet
 
 
 def quieten(logger: logging.Logger) -> None:
@@ -70,10 +70,10 @@ def quieten(logger: logging.Logger) -> None:
     """
     for i, handler in enumerate(logger.handlers):
         if type(handler) is logging.StreamHandler:
-            logger.handlers[i] = CalmHandler(handler.level, handler.filters)
+            logger.handlers[i] = QuietHandler(handler.level, handler.filters)
 
 
-class CalmHandler(logging.Handler):
+class QuietHandler(logging.Handler):
     """Writes a warning as one plain line on stderr.
 
     Args:

@@ -303,9 +303,10 @@ def different_meaning(cfg: Config, parts: list[Part]) -> Found:
     for part in _in(parts, *LOADERS):
         info = part.cfg.get('metainfo') or {}
         steps = [step for step in parts if step.parent is part]
+        names = info.get('classes') or ()
         said = {
             'label_map': part.cfg.get('label_map'),
-            'metainfo.classes': [*(info.get('classes') or ())],
+            'metainfo.classes': names if isinstance(names, dict) else [*names],
             'pipeline': [step.cfg for step in steps if step.is_a(*UNITS)],
         }
         for key, value in said.items() if part.is_a(BaseDataset) else ():

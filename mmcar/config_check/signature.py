@@ -178,8 +178,10 @@ PLAIN = {
 }
 #: Keys at the top of a config.
 KEYS = {*PLAIN[''].split(), *inspect.signature(Runner).parameters}
-#: Keys that are taken out before a class gets the rest, by section.
-TAKEN_OUT = {
+#: Keys that are taken out before a class gets the rest, by section or key.
+TAKEN_OUT: dict[str, tuple[str, ...]] = {
+    'init_cfg': ('override',),
+    'override': ('name',),
     'optim_wrapper': ('optimizer', 'paramwise_cfg', 'constructor'),
     'param_scheduler': ('convert_to_iter_based',),
     'train_cfg': ('by_epoch',),
@@ -288,7 +290,8 @@ def _known(part: Part) -> Arguments | None:
     if part.kind is None or in_layer:
         return None  # builders of layers take more than the class
     own, defaults, takes_more = arguments_of(part.kind)
-    hints = {**own, **dict.fromkeys(TAKEN_OUT.get(part.section, ()), Any)}
+    taken = TAKEN_OUT.get(part.section, ()) + TAKEN_OUT.get(part.key, ())
+    hints = {**own, **dict.fromkeys(taken, Any)}
     if part.is_a(CheckpointHook):  # the rest is for another
         hints |= arguments_of(Runner.save_checkpoint).hints
         takes_more = False

@@ -57,7 +57,10 @@ def load_weights(
 
 
 def load_checkpoint(
-    module: nn.Module, checkpoint: str, source: str | None = None
+    module: nn.Module,
+    checkpoint: str,
+    source: str | None = None,
+    prefix: str = '',
 ) -> dict:
     """Load a checkpoint that must cover the whole of a module.
 
@@ -65,6 +68,7 @@ def load_checkpoint(
         module: Gets the weights.
         checkpoint: Path or URL.
         source: See `load_weights`; None for the checkpoint's own name.
+        prefix: What the names of the module's weights begin with there.
 
     Returns:
         All that the checkpoint holds.
@@ -80,5 +84,11 @@ def load_checkpoint(
         raise MissingFileError(
             f'{source} cannot be read ({error}): expected a path or URL'
         ) from error
-    load_weights(module, loaded.get('state_dict', loaded), source)
+    weights = loaded.get('state_dict', loaded)
+    weights = {
+        key.removeprefix(prefix): weight
+        for key, weight in weights.items()
+        if key.startswith(prefix)
+    }
+    load_weights(module, weights, source)
     return loaded

@@ -11,6 +11,8 @@ from mmseg.registry import (
 )
 from torch import nn
 
+from mmcar.models.generators import RefinementUNet
+
 
 @MODELS.register_module()
 class MarginLoss(nn.Module):
@@ -24,6 +26,15 @@ class MarginLoss(nn.Module):
 
     def forward(self, scores, labels, weight=None, **more):
         return self.weight * scores.mean() * 0
+
+
+@MODELS.register_module()
+class SpreadUNet(RefinementUNet):
+    """A generator with a logarithm."""
+
+    def __init__(self, log_sigma=0.0, **settings):
+        super().__init__(base_channels=2, depth=1, **settings)
+        self.log_sigma = log_sigma
 
 
 @TRANSFORMS.register_module()

@@ -1,6 +1,6 @@
 # What other methods share: a U-Net of MMSeg; any backbone and head will do.
 norm_cfg = dict(type='BN')
-peer_net = dict(
+method_net = dict(
     type='MMSegCalibration',
     backbone=dict(type='UNet', base_channels=32, norm_cfg=norm_cfg),
     decode_head=dict(
@@ -27,7 +27,7 @@ training_free = dict(
     decode_head=dict(
         type='CARHead',
         num_classes=2,
-        calibration=peer_net,
+        calibration=method_net,
         generator=dict(type='GumbelSampler'),
     ),
     train_cfg=dict(soft_labels=True),

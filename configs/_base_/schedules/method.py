@@ -1,14 +1,14 @@
 # One network; models with others replace `train` and the optimiser's name.
 adam = dict(type='Adam', lr=5e-4, weight_decay=1e-5)
-peer_optim = dict(type='OptimWrapper', optimizer=adam)
-peer_iters = 80000
+method_optim = dict(type='OptimWrapper', optimizer=adam)
+method_iters = 80000
 optim_wrapper = dict(constructor='NetworkOptimWrapperConstructor')
 param_scheduler = dict(
-    type='CosineAnnealingLR', by_epoch=False, begin=0, end=peer_iters
+    type='CosineAnnealingLR', by_epoch=False, begin=0, end=method_iters
 )
 train_cfg = dict(
     type='AlternatingTrainLoop',
-    phases=[dict(iters=peer_iters, train=['net'])],
+    phases=[dict(iters=method_iters, train=['net'])],
     val_interval=8000,
 )
 val_cfg = dict(type='ValLoop')

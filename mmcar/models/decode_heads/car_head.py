@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mmengine.model import BaseModule
-from mmengine.runner.checkpoint import _load_checkpoint_with_prefix
 from mmseg.registry import MODELS
 from torch import Tensor, nn
 
@@ -15,7 +14,7 @@ from ..black_boxes.base import prior_of
 from ..calibration_nets.base import BaseCalibration
 from ..calibration_nets.scaling import ProbabilityScaling
 from ..parts import build_part
-from ..weights import load_weights
+from ..weights import load_checkpoint
 
 
 class CARState(NamedTuple):
@@ -90,15 +89,10 @@ class CARHead(BaseModule):
             prefix = cfg.get('prefix') if isinstance(cfg, dict) else None
             if not (prefix or '').startswith('decode_head.'):
                 continue
-            weights = _load_checkpoint_with_prefix(
-                prefix, cfg['checkpoint'], map_location='cpu'
-            )
-            load_weights(
-                module,
-                weights,
-                f'decode_head.{path}.init_cfg.checkpoint='
-                f'{cfg["checkpoint"]!r} with prefix={prefix!r}',
-            )
+            name, prefix = cfg['checkpoint'], f'{prefix.removesuffix(".")}.'
+            source = f'decode_head.{path}.init_cfg.checkpoint={name!r}'
+            source = f'{source} with prefix={prefix!r}'
+            load_checkpoint(module, name, source, prefix)
 
     def _build_calibration(self, cfg: dict | None) -> nn.Module | None:
         known = self.black_box.num_classes if self.black_box else 0

@@ -9,7 +9,6 @@ the result.
 """
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -36,34 +35,11 @@ def bounded_softmax(
     Returns:
         Probabilities of the shape of the logits.
     """
-    if logits.requires_grad:
-        return _BoundedSoftmax.apply(logits, dim, temperature)
     scaled = logits / temperature  # ours, to be overwritten
-    return torch.softmax(scaled, dim, out=scaled).clamp_min_(
-        math.exp(SHARPEST)
-    )
-
-
-class _BoundedSoftmax(torch.autograd.Function):
-    """One node for division, bound and softmax: as fast as the softmax alone.
-
-    Classes at the bound have a gradient, of less than their probability.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any, logits: Tensor, dim: int, temperature: float
-    ) -> Tensor:
-        scaled = logits / temperature  # ours, to be overwritten
+    if not logits.requires_grad:
+        probs = torch.softmax(scaled, dim, out=scaled)
+        return probs.clamp_min_(math.exp(SHARPEST))
+    with torch.no_grad():  # at the bound a class keeps its small gradient
         scaled -= scaled.amax(dim, keepdim=True)
-        probs = scaled.clamp_min_(SHARPEST).softmax(dim)
-        ctx.save_for_backward(probs)
-        ctx.dim, ctx.temperature = dim, temperature
-        return probs
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        (probs,) = ctx.saved_tensors
-        # PyTorch knows the derivative of this one, for gradients of gradients.
-        grad = torch._softmax_backward_data(grad, probs, ctx.dim, probs.dtype)
-        return grad / ctx.temperature, None, None
+        scaled.clamp_min_(SHARPEST)
+    return scaled.softmax(dim)

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from .peers import RANKS, ssn_model
+from .others import RANKS, ssn_model
 from .plans import GUMBEL as ANY  # the flow draws, not this
 from .plans import HALF, SMALLER, Plan, Training, car, f_training, net
 from .tasks import Task

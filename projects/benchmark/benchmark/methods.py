@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from . import flows, ours, peers, refined
+from . import flows, others, ours, refined
 from .plans import Plan
 from .tasks import Task
 
@@ -169,19 +169,19 @@ METHODS = {
     ),
     'flow': Method('Flow-SSN', flows.flow, flows.FLOWS, slow=True),
     'ssn': Method(
-        'Stochastic Segmentation Network', peers.ssn, (*peers.RANKS,)
+        'Stochastic Segmentation Network', others.ssn, (*others.RANKS,)
     ),
     'prob_unet': Method(
-        'Probabilistic U-Net', peers.prob_unet, (*peers.BETAS,)
+        'Probabilistic U-Net', others.prob_unet, (*others.BETAS,)
     ),
-    'mc_dropout': Method('MC dropout', peers.mc_dropout, (*peers.DROPOUTS,)),
+    'mc_dropout': Method('MC dropout', others.mc_dropout, (*others.DROPOUTS,)),
     'ensemble': Method(
         'deep ensemble',
-        peers.ensemble,
-        ('decisions', 'with a draw', peers.AVERAGED),
+        others.ensemble,
+        ('decisions', 'with a draw', others.AVERAGED),
     ),
     'views': Method(
-        'test-time augmentation', peers.views, (*peers.DECISIONS,)
+        'test-time augmentation', others.views, (*others.DECISIONS,)
     ),
 }
 # Rows of tables of their own.

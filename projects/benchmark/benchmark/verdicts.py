@@ -48,28 +48,28 @@ def candidate(
     return min(ours, key=ged, default=None)
 
 
-def verdict(ours: Row, peers: Sequence[Row], key: str) -> tuple[bool, str]:
-    """Whether a row of ours beats every peer, and by how much.
+def verdict(ours: Row, others: Sequence[Row], key: str) -> tuple[bool, str]:
+    """Whether a row of ours beats every other, and by how much.
 
     A win is one by more than the spread over seeds, the larger of the two
-    rows'. A peer without a score has failed and is beaten.
+    rows'. One without a score has failed and is beaten.
 
     Returns:
-        Whether it wins, and a sentence about the peer that comes closest.
+        Whether it wins, and a sentence about the one that comes closest.
     """
     column = COLUMNS[key]
     name = METHODS[ours.method].title
-    scored = [peer for peer in peers if peer.values(key)]
+    scored = [other for other in others if other.values(key)]
     if not scored or not ours.values(key):
         return False, f'{column.heading}: not enough scores of {name}.'
 
-    def margin(peer: Row) -> float:
-        return better(key, ours.mean(key), peer.mean(key))
+    def margin(other: Row) -> float:
+        return better(key, ours.mean(key), other.mean(key))
 
-    def beyond(peer: Row) -> float:
-        return margin(peer) - spread_of(key, ours, peer)
+    def beyond(other: Row) -> float:
+        return margin(other) - spread_of(key, ours, other)
 
-    closest = min(scored, key=lambda peer: (beyond(peer), margin(peer)))
+    closest = min(scored, key=lambda other: (beyond(other), margin(other)))
     wins, ahead = beyond(closest) > 0, margin(closest)
     spread = spread_of(key, ours, closest)
     against = (
@@ -81,16 +81,14 @@ def verdict(ours: Row, peers: Sequence[Row], key: str) -> tuple[bool, str]:
     if ahead > 0 and not wins:
         result = 'ahead, but not by more than the spread,'
     lost = [METHODS[p.method].title for p in scored if beyond(p) <= 0]
-    others = [
-        title for title in lost if title != METHODS[closest.method].title
-    ]
+    rest = [title for title in lost if title != METHODS[closest.method].title]
     text = (
         f'{column.heading}: {name} {ours.cell(key)} against '
         f'{METHODS[closest.method].title} {closest.cell(key)}, {result} by '
         f'{column.shown(abs(ahead))} ({against})'
     )
-    if others:
-        text += f'; not beaten either: {", ".join(others)}'
+    if rest:
+        text += f'; not beaten either: {", ".join(rest)}'
     return wins, f'{text}.'
 
 
@@ -102,12 +100,12 @@ def summary(records: Sequence[dict]) -> str:
             continue
         rows = rows_of(records, task)
         ours = candidate(records, task, rows)
-        peers = [row for row in rows if not METHODS[row.method].ours]
-        if ours is None or not peers:
+        others = [row for row in rows if not METHODS[row.method].ours]
+        if ours is None or not others:
             missing.append(f'- *{task.title}*: did not run yet.')
             continue
         keys = ('GED_16', task.second)
-        found = [verdict(ours, peers, key) for key in keys]
+        found = [verdict(ours, others, key) for key in keys]
         text = ' '.join(sentence for _, sentence in found)
         if ours.failed:
             text += f' {ours.failed} of its seeds failed.'

@@ -56,8 +56,8 @@ def three(method, *geds, tuned=None, **scores):
 
 def judged(records, key='GED_16'):
     rows = rows_of(records, BUBIL)
-    peers = [row for row in rows if not METHODS[row.method].ours]
-    return verdict(candidate(records, BUBIL, rows), peers, key)
+    others = [row for row in rows if not METHODS[row.method].ours]
+    return verdict(candidate(records, BUBIL, rows), others, key)
 
 
 def test_a_cell_is_mean_and_spread_over_seeds():
@@ -109,7 +109,7 @@ def test_a_seed_that_failed_is_shown_and_never_wins():
 
 
 @pytest.mark.parametrize(
-    ('ours', 'peer', 'wins', 'words'),
+    ('ours', 'other', 'wins', 'words'),
     [
         ((0.1, 0.1, 0.11), (0.2, 0.2, 0.21), True, 'ahead by .100'),
         ((0.1, 0.1, 0.3), (0.2, 0.2, 0.21), False, 'not by more'),
@@ -117,8 +117,8 @@ def test_a_seed_that_failed_is_shown_and_never_wins():
         ((0.1,), (0.2, 0.2, 0.21), False, 'unknown spread'),
     ],
 )
-def test_a_win_is_one_by_more_than_the_spread(ours, peer, wins, words):
-    records = [*three('training_free', *ours), *three('ssn', *peer)]
+def test_a_win_is_one_by_more_than_the_spread(ours, other, wins, words):
+    records = [*three('training_free', *ours), *three('ssn', *other)]
     found, sentence = judged(records)
     assert found is wins
     assert words in sentence
@@ -131,7 +131,7 @@ def test_larger_is_better_for_hm_iou():
     assert not judged(records)[0]  # equal is no win
 
 
-def test_every_peer_has_to_be_beaten_by_more_than_its_own_spread():
+def test_every_other_has_to_be_beaten_by_more_than_its_own_spread():
     records = three('tuned', 0.1, 0.1, 0.1)
     records += three('ssn', 0.2, 0.2, 0.2) + three('views', 0.1, 0.3, 0.5)
     wins, sentence = judged(records)
@@ -152,18 +152,18 @@ def test_one_row_of_ours_stands_for_all():
 
 
 def test_what_is_not_won_comes_first():
-    peers = [name for name, method in METHODS.items() if not method.ours]
+    others = [name for name, method in METHODS.items() if not method.ours]
     records = []
     for name, method in METHODS.items():
         if method.fits(TASKS['bubil']):
-            ged = 0.2 if name in peers else 0.1
+            ged = 0.2 if name in others else 0.1
             records += three(name, ged, ged, ged)
     for one in three('tuned', 0.1, 0.1, 0.1) + three('ssn', 0.05, 0.05, 0.05):
         records.append(dict(one, task='kits'))
     for one in three('tuned', 0.1, 0.1, 0.1) + three('ssn', 0.2, 0.2, 0.2):
         records.append(dict(one, task='ct'))
     for one in records:
-        high = one['method'] not in peers
+        high = one['method'] not in others
         one['scores'] = one['scores'] | {'HM-IoU_16': 0.9 if high else 0.1}
     budget, _, *lines = summary(records).splitlines()
     lost, (won, *_, missing) = lines[:2], lines[2:]

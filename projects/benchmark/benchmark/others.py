@@ -1,4 +1,4 @@
-"""Rows of peers, as published."""
+"""Rows of methods of others, as published."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ MEMBERS = 4
 # Of the prior and the posterior net: thinner where more classes take room.
 LATENT = {2: (8, 16, 32)}
 THINNER = (8, 16, 24)
-# How a peer that is no distribution by itself comes to a sample.
+# How a method that is no distribution by itself comes to a sample.
 DECISIONS = {
     'decisions': ARGMAX,
     'with a draw': GUMBEL,
@@ -34,7 +34,7 @@ DECISIONS = {
 AVERAGED = 'with a draw by fields, averaged over views'
 
 
-def peer(task: Task, kind: str, **arguments: object) -> dict:
+def learnt(task: Task, kind: str, **arguments: object) -> dict:
     """A model that learns a distribution of its own."""
     return dict(
         type=kind,
@@ -57,7 +57,7 @@ RANKS = {'rank 10': 10, 'rank 5': 5, 'rank 20': 20}
 
 def ssn_model(task: Task, variant: str, base: int) -> dict:
     """A Stochastic Segmentation Network on a net of so many channels."""
-    return peer(
+    return learnt(
         task,
         'StochasticSegmentationNetwork',
         net=net(task, base),
@@ -76,7 +76,7 @@ BETAS = {'beta 1': 1.0, 'beta 10': 10.0, 'beta 0.1': 0.1}
 
 def prob_unet(task: Task, variant: str, rate: float) -> Plan:
     """Probabilistic U-Net."""
-    model = peer(
+    model = learnt(
         task,
         'ProbabilisticUNet',
         net=net(task, SMALLER),

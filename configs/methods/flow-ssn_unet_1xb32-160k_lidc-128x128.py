@@ -28,7 +28,7 @@ model = dict(
     ),
     steps=10,
 )
-optim_wrapper = dict(calibration=_base_.peer_optim, flow=_base_.peer_optim)
+optim_wrapper = dict(calibration=_base_.method_optim, flow=_base_.method_optim)
 param_scheduler = dict(begin='phase', end='phase')
-phases = [dict(iters=_base_.peer_iters, train=[n]) for n in optim_wrapper]
+phases = [dict(iters=_base_.method_iters, train=[n]) for n in optim_wrapper]
 train_cfg = dict(phases=phases)
