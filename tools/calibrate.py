@@ -16,7 +16,7 @@ import io
 from pathlib import Path
 
 import torch
-from mmengine.config import Config
+from mmengine.config import Config, ConfigDict
 from mmengine.device import get_device
 from mmengine.runner import Runner
 from mmseg.registry import DATASETS
@@ -135,6 +135,14 @@ def build(cfg: Config, args: argparse.Namespace) -> Runner:
         return build_runner(cfg)
 
 
+def validation_loader(cfg: Config) -> ConfigDict:
+    """The validation's loader; what its black box has to predict is made."""
+    data = copy.deepcopy(cfg)
+    data.train_dataloader = data.test_dataloader = None  # not to be cached
+    prepare_caches(data)
+    return data.val_dataloader
+
+
 def write_checkpoint(
     path: Path, model: CARSegmentor, metainfo: dict, scores: dict
 ) -> None:
@@ -174,10 +182,8 @@ def print_report(fit: Fit, scores: dict, num_images: int) -> None:
 def promise(cfg: Config, args: argparse.Namespace) -> None:
     """Fit promises and write them."""
     model = load_model(cfg, args.checkpoint, get_device())
-    data = copy.deepcopy(cfg)
-    data.train_dataloader = data.test_dataloader = None  # not to be cached
-    prepare_caches(data)
-    dataset = DATASETS.build(data.val_dataloader.dataset)
+    loader = validation_loader(cfg)
+    dataset = DATASETS.build(loader.dataset)
     classes = list(dataset.metainfo['classes'])
     if not args.class_names and len(classes) > 2:
         raise UserError(
@@ -192,7 +198,7 @@ def promise(cfg: Config, args: argparse.Namespace) -> None:
         {classes[k]: k for k in ids},
         args.alpha,
         args.iou,
-        data.val_dataloader.get('num_workers', 0),
+        loader.get('num_workers', 0),
     )
     out = args.out or file_beside(
         args.checkpoint or Path(cfg.work_dir) / Path(args.config).stem
@@ -249,7 +255,7 @@ def main() -> None:
         )
     if not stock:
         cli.load_checkpoint(runner, args.checkpoint)
-    loader = runner.build_dataloader(cfg.val_dataloader)
+    loader = runner.build_dataloader(validation_loader(cfg))
     fit, scores = calibrate(
         model,
         loader.dataset,

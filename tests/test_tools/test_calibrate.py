@@ -61,6 +61,11 @@ def stock(tmp_path):
     return config, tmp_path / 'm.pth'
 
 
+def plain_network():
+    torch.manual_seed(0)
+    return torch.nn.Conv2d(3, 2, 1)
+
+
 def calibrate(monkeypatch, *args):
     """The tool in this process, which saves the time to start one."""
     monkeypatch.setattr(sys, 'argv', [TOOL, *map(str, args)])
@@ -109,6 +114,24 @@ def test_a_stock_model(stock, tmp_path, monkeypatch):
     wrapped = out.with_suffix('.py')
     assert Config.fromfile(wrapped).model.type == 'CARSegmentor'
     assert mean_nll(wrapped, out) < mean_nll(config, checkpoint) - 0.1
+
+
+def test_what_a_black_box_says_is_kept_first(tmp_path, monkeypatch):
+    given = settings(tmp_path)
+    root = tmp_path / 'kept'
+    kept = dict(type='LoadBlackBoxProbs', form='probs', scale=(16, 16))
+    given['val_dataloader']['dataset']['pipeline'].insert(
+        -1, dict(kept, root=str(root))
+    )
+    name = f'{__name__}:plain_network'
+    box = dict(type='TorchBlackBox', module=name, std=255)
+    head = dict(type='CARHead', num_classes=2, black_box=box)
+    head['generator'] = dict(type='GumbelSampler')
+    model = toy_config(decode_head=head, discriminator=None)
+    config = write_config(tmp_path, model=model, custom_hooks=None, **given)
+    out = tmp_path / 'scaled.pth'
+    calibrate(monkeypatch, config, '--out', out, '--work-dir', tmp_path)
+    assert out.is_file() and len([*root.rglob('*.npz')]) == 4
 
 
 @pytest.mark.parametrize('whose', ['trained', 'stock'])
