@@ -75,7 +75,7 @@ install --upgrade pip
 install -c $constraints torch==2.13.0 setuptools wheel
 case $stack in
     pure) parts='runtime figures pure' ;;
-    *) parts="runtime figures plugin $stack tests" ;;
+    *) parts="runtime figures plugin $stack tests deploy" ;;
 esac
 set --
 for part in $parts; do

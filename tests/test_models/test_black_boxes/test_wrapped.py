@@ -123,7 +123,11 @@ def test_frozen_with_its_weights_in_the_state_dict(net, box_cfg):
     assert all(torch.equal(own[key], expected[key]) for key in own)
 
 
-def test_samples_of_a_config_and_of_the_wrapped_model(net, box_cfg):
+@pytest.mark.parametrize('kind', ['torch', 'onnx'])
+def test_samples_of_a_config_and_of_the_wrapped_model(
+    kind, net, box_cfg, tmp_path
+):
+    box_cfg = box_cfg if kind == 'torch' else onnx_cfg(net, tmp_path)
     settings = dict(floor=0.02, correlation_length=4.0)
     norm = dict(type='SegDataPreProcessor', bgr_to_rgb=True, size_divisor=16)
     generator = dict(type='GumbelSampler', **settings)
