@@ -21,7 +21,7 @@ from .sampling import content_key, sample_labels
 from .sampling.drawing import SamplerSettings
 from .utils.arrays import as_tensor
 from .utils.checks import agree, at_least, one_of
-from .utils.errors import UserError
+from .utils.errors import UserError, naming_the_size
 from .utils.windows import sides, stitch, windows
 
 OUTPUTS = ('logits', 'probs', 'sigmoid')
@@ -208,7 +208,9 @@ class WrappedModel(nn.Module):
         weight = next(self.parameters(), seen)
         if weight.is_floating_point():  # of half or double precision
             seen = seen.to(weight.dtype)
-        probs = self._probs(self.model(seen), seen)
+        with naming_the_size(seen.shape[2:], 'divisor or size'):
+            found = self.model(seen)
+        probs = self._probs(found, seen)
         if self.classes is not None:
             given = {'classes of the model': probs.shape[1]}
             agree({'names in classes': len(self.classes), **given})
@@ -386,8 +388,8 @@ class OnnxModel:
         except Exception as error:  # likewise
             raise UserError(
                 f'{self.path} cannot take images {tuple(images.shape)} '
-                f'({" ".join(str(error).split())}); size, divisor or window '
-                'may help'
+                f'({" ".join(str(error).split())}); size, divisor, window or '
+                'fewer images at once may help'
             ) from error
         if len(found) == 1:
             return found[0]

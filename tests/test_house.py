@@ -31,6 +31,7 @@ STRANGERS = {('models', 'evaluation'), ('models', 'datasets')}
 # Above the line: works where MMSegmentation is not installed.
 PURE = (
     *('utils', 'structures', 'sampling', 'evaluation/functional'),
+    'evaluation/torchmetrics.py',
     *('wrapped_model.py', 'report/pictures.py', 'report/image_figures.py'),
     *('inference/results.py', 'inference/scaling_fit.py'),
     *('inference/image_list.py', 'inference/wrapped_sampler.py'),

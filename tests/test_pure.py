@@ -30,6 +30,11 @@ assert mmcar.hypotheses(own, own[0], num_classes=3)
 assert mmcar.bounds(labels, num_classes=3, num_samples=2)
 flips = mmcar.structures.ClassFlips.parse([(0, 2, 0.5)])
 assert len(flips) == 1
+sys.modules['torchmetrics'] = None
+try:
+    import mmcar.evaluation.torchmetrics
+except ValueError as error:
+    assert 'mmcar[torchmetrics]' in str(error)
 try:
     import mmcar.models
 except ModuleNotFoundError as error:

@@ -230,6 +230,7 @@ def test_what_is_no_model_is_refused(build, named):
         (lambda x: x, dict(mean=[1.0, 2.0]), 'mean'),
         (lambda x: x, dict(std=[1.0, 2.0]), 'std'),
         (lambda x: dict(out=None), {}, 'NoneType'),
+        (lambda x: torch.cat((x, x[:, :, 1:]), 1), {}, 'divisor'),
     ],
 )
 def test_what_gives_no_scores_is_refused(net, settings, named, images):

@@ -9,10 +9,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torchmetrics import Metric
 
+from ..utils.errors import needing
 from .functional import CalibrationBins, Comparison, ged, hm_iou
 from .functional.inputs import Maps
+
+with needing('torchmetrics'):
+    from torchmetrics import Metric
 
 
 class _MeanOfImages(Metric):

@@ -96,7 +96,7 @@ def _refusal(where: str, value: object) -> UserError:
     return UserError(
         f'{where} is of type {type(value).__name__}: expected the path of a '
         'file or folder, a pattern, a NumPy array of pixels (H, W) or '
-        '(H, W, C), BGR if C = 3, or a list of these.'
+        '(H, W, C), or a list of these.'
     )
 
 

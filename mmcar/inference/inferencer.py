@@ -75,18 +75,20 @@ class StochasticInferencer:
     ) -> None:
         seen = windows(window, stride)
         if isinstance(config, WrappedSampler):
-            given = (checkpoint, window, stride, cfg_options, promises)
-            if any(one is not None for one in given):
+            given = checkpoint, window, stride, cfg_options, promises
+            if given != 5 * (None,):
                 raise UserError(
-                    'checkpoint, window, stride, cfg_options and promises are '
-                    'of configs: a wrapped model has settings of its own, '
-                    'give them to mmcar.wrap'
+                    'checkpoint, cfg_options and promises are of configs; a '
+                    'wrapped model brings its weights, and takes window and '
+                    'stride by mmcar.wrap'
                 )
             self.model = config
             self.load = config.load
             self.sampler, self.promises = sampler, None
             self.device = config.to(device or config.mean.device).mean.device
             return
+        if callable(config) or str(config).lower().endswith('.onnx'):
+            raise UserError(f'{config}: no config; give mmcar.wrap(model)')
         with needing('mmseg'):
             from mmengine.device import get_device
 
@@ -205,22 +207,16 @@ class StochasticInferencer:
         seed: int | None,
         threshold: float | None,
     ) -> Iterator[InferenceResult]:
-        if isinstance(self.model, WrappedSampler):
-            yield from self.model.look_at(
-                batch, num_samples, seed, threshold, self.sampler
-            )
+        model, how = self.model, (num_samples, seed, threshold)
+        if isinstance(model, WrappedSampler):
+            yield from model.look_at(batch, *how, self.sampler)
             return
-        data = dict(
-            inputs=[image.packed['inputs'] for image in batch],
-            data_samples=[image.packed['data_samples'] for image in batch],
-        )
-        samples = self.model.test_step(data, num_samples, seed)
-        meta = self.model.dataset_meta
-        independent = self.model.draws_independently
+        keys = 'inputs', 'data_samples'
+        data = {key: [image.packed[key] for image in batch] for key in keys}
+        samples = model.test_step(data, num_samples, seed)
+        told = model.dataset_meta, threshold, model.draws_independently
         for image, sample in zip(batch, samples, strict=True):
-            result = InferenceResult.of(
-                image, sample, meta, threshold, independent
-            )
+            result = InferenceResult.of(image, sample, *told)
             if self.promises is not None:
                 result.promises = self.promises.of(result, threshold is None)
             yield result

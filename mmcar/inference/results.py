@@ -105,17 +105,14 @@ class InferenceResult:
             threshold: Likewise.
             independent: Likewise.
         """
-        return cls.of_maps(
-            loaded,
+        maps = (
             sample.pred_samples.data.cpu(),
             sample.seg_logits.data.float().cpu().exp(),
             sample.sample_probs.data.float().cpu(),
             sample.pred_sem_seg.data[0].cpu(),
-            meta,
-            threshold,
-            independent,
-            sample.get('sample_weights'),
         )
+        how = meta, threshold, independent, sample.get('sample_weights')
+        return cls.of_maps(loaded, *maps, *how)
 
     @classmethod
     def of_maps(

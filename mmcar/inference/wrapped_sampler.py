@@ -170,18 +170,12 @@ class WrappedSampler(WrappedModel):
         images = torch.stack([one.packed['inputs'] for one in batch])
         settings = SamplerSettings(**(sampler or {}))
         wanted = 16 if num_samples is None else num_samples
-        probs, drawn = self._draw(images, wanted, seed or 0, **settings)
+        found = self._draw(images, wanted, seed or 0, **settings)
+        probs, drawn = (maps.cpu() for maps in found)
         number = probs.shape[1]
         meta = dict(classes=self.classes or [*map(str, range(number))])
+        how = meta, threshold, settings.get('noise') != 'sobol'
         for image, samples, own in zip(batch, drawn, probs, strict=True):
             shares = [(samples == k).float().mean(0) for k in range(number)]
-            yield InferenceResult.of_maps(
-                image,
-                samples.cpu(),
-                own.cpu(),
-                torch.stack(shares).cpu(),
-                own.argmax(0).cpu(),
-                meta,
-                threshold,
-                settings.get('noise') != 'sobol',
-            )
+            maps = samples, own, torch.stack(shares), own.argmax(0)
+            yield InferenceResult.of_maps(image, *maps, *how)

@@ -3,7 +3,7 @@
 import errno
 import socket
 import urllib.error
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -23,6 +23,10 @@ ADVICE = {
     errno.ENOMEM: 'lower batch_size or num_workers',
 }
 OUT_OF_MEMORY = "can't allocate memory"  # torch's words, on a CPU
+NO_DEVICE = (  # likewise
+    *('Torch not compiled with', 'Found no NVIDIA driver', 'No CUDA GPUs'),
+    *('CUDA error: invalid device', 'Expected one of cpu, cuda'),
+)
 WORKER = 'in DataLoader worker process'
 KILLED = 'DataLoader worker (pid'  # torch's words for one that is gone
 
@@ -53,6 +57,28 @@ def needing(extra: str) -> Iterator[None]:
         raise UserError(
             f'{error.name} is not installed, which is needed here: pip '
             f"install 'mmcar[{extra}]'"
+        ) from error
+
+
+# UNet asserts that it can halve a size, torch that a kernel fits; then SMP.
+OF_SIZES = (
+    *('Kernel size', 'Output size', 'Sizes of tensors', 'The size of'),
+    'Wrong input shape',
+)
+
+
+@contextmanager
+def naming_the_size(size: Sequence[int], advice: str) -> Iterator[None]:
+    """Turn errors of networks that cannot take a size into a sentence."""
+    try:
+        yield
+    except (AssertionError, RuntimeError) as error:
+        told = any(text in str(error) for text in OF_SIZES)
+        if isinstance(error, RuntimeError) and not told:
+            raise
+        raise UserError(
+            f'the model cannot take images of {tuple(size)} pixels '
+            f'({error}): set {advice}, or resize them'
         ) from error
 
 
@@ -87,6 +113,9 @@ def sentence_of(error: BaseException) -> str | None:
             'If a process was killed, often for lack of memory, lower '
             'num_workers or the batch size.'
         )
+    if str(error).startswith(NO_DEVICE):
+        reason = str(error).partition('\n')[0]
+        return f'there is no such device: {reason}; choose another, as cpu.'
     if isinstance(error, MemoryError) or OUT_OF_MEMORY in str(error):
         return f'memory is used up ({error}): {ADVICE[errno.ENOMEM]}.'
     if not isinstance(error, OSError):

@@ -109,6 +109,9 @@ def test_what_cannot_be_given(model, picture):
     assert mmcar.StochasticInferencer(model).classes == ()
     with pytest.raises(UserError, match='checkpoint'):
         mmcar.StochasticInferencer(model, 'weights.pth')
+    for given in (Stripes(), 'model.onnx'):
+        with pytest.raises(UserError, match=r'mmcar\.wrap'):
+            mmcar.StochasticInferencer(given)
     with pytest.raises(UserError, match='num_samples'):
         model.results(picture, 0)
     with pytest.raises(UserError, match='array_000'):

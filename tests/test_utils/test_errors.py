@@ -55,6 +55,8 @@ def test_a_bug_in_a_worker_keeps_its_traceback():
         (ConnectionResetError('by peer'), 'process or machine'),
         (RuntimeError('DataLoader worker (pid 9) is killed'), 'num_workers'),
         (torch.cuda.OutOfMemoryError('x'), 'batch_size'),
+        (AssertionError('Torch not compiled with CUDA enabled'), 'no such d'),
+        (RuntimeError('Expected one of cpu, cuda, x: gpu'), 'gpu; choose'),
     ],
 )
 def test_what_the_machine_lacks(error, words):

@@ -1,8 +1,7 @@
 """What black boxes share that predict, rather than being read from disk."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
 import torch
 from mmengine.structures import PixelData
@@ -10,7 +9,6 @@ from mmseg.structures import SegDataSample
 from torch import Tensor
 
 from ...structures import padding_of, without_padding
-from ...utils.errors import UserError
 from ...utils.windows import Window, stitch, window_for
 from ..data_preprocessor import InputNorm
 from .base import BaseBlackBox
@@ -155,20 +153,3 @@ def exact(raw: Tensor) -> Tensor:
     rounded = raw.round()
     # Pixel by pixel: a look at the whole image would make a GPU wait.
     return torch.where((raw - rounded).abs() < 1e-4, rounded, raw)
-
-
-@contextmanager
-def naming_the_size(size: tuple[int, ...], advice: str) -> Iterator[None]:
-    """Turn errors of networks that cannot take a size into a sentence."""
-    try:
-        yield
-    except (AssertionError, RuntimeError) as error:
-        # UNet asserts that it can halve a size, torch that a kernel fits.
-        told = 'Kernel size', 'Output size', 'Sizes of tensors', 'The size of'
-        small = any(text in str(error) for text in told)
-        if isinstance(error, RuntimeError) and not small:
-            raise
-        raise UserError(
-            f'the black box cannot take images of {size} pixels '
-            f'({error}): set {advice}, or resize in the pipeline.'
-        ) from error

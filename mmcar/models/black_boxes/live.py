@@ -8,10 +8,11 @@ from mmseg.registry import MODELS
 from torch import Tensor
 from typing_extensions import Unpack
 
+from ...utils.errors import naming_the_size
 from ...utils.windows import Window, window_of
 from ..data_preprocessor import InputNorm, pad_as_in_testing
 from ..weights import load_checkpoint
-from .frozen import FrozenBlackBox, naming_the_size
+from .frozen import FrozenBlackBox
 from .full_image import image_transforms
 from .mmseg_model import ModelSettings, find_model, identify
 

@@ -14,7 +14,7 @@ from ...utils.errors import UserError
 from ...utils.windows import Window
 from ...wrapped_model import OnnxModel, WrappedModel, WrapSettings
 from ..weights import load_checkpoint
-from .frozen import FrozenBlackBox, naming_the_size
+from .frozen import FrozenBlackBox
 from .mmseg_model import hash_file, identity
 
 TRIED = 64, 64  # height and width of an image that shows how many classes
@@ -99,9 +99,7 @@ class WrappedBlackBox(FrozenBlackBox):
 
     def _probs(self, image: Tensor) -> Tensor:
         """Probabilities (B, K_b, H, W) of RGB images (B, C, H, W)."""
-        size = tuple(image.shape[2:])
-        with naming_the_size(size, 'black_box.divisor or black_box.size'):
-            probs = self.wrapped(image)
+        probs = self.wrapped(image)
         found = {'classes of the model': probs.shape[1]}
         agree({'black_box.num_classes': self.num_classes, **found})
         return probs
