@@ -73,7 +73,7 @@ def imported_rooms(path: Path) -> set[str]:
 
 # Lines of code at most, without blank lines, comments and docstrings: what
 # one person can carry. They only ever become less.
-SIZES = dict(mmcar=16600, tools=2800, tests=21700)
+SIZES = dict(mmcar=16000, tools=2800, tests=18000)
 
 
 def lines_of_code(path: Path) -> int:

@@ -247,14 +247,6 @@ def test_stacks_and_animations_are_refused(tmp_path, kind):
         read(tmp_path, data)
 
 
-def test_values_that_are_no_numbers_are_refused(tmp_path):
-    pixels = random_pixels('f4', 5, 6, 1)
-    for value in (np.nan, np.inf):
-        pixels[2, 3] = value
-        with pytest.raises(UserError, match='image: NaN or infinite'):
-            read(tmp_path, tiff(pixels))
-
-
 @pytest.mark.parametrize(
     ('data', 'message'),
     [

@@ -106,15 +106,6 @@ def test_links(tmp_path):
     assert set(problems) == {str(tmp_path / f'images/{s}.png') for s in 'cd'}
 
 
-def test_images_and_labels_in_one_folder(tmp_path):
-    touch(tmp_path, 'a.tif', 'b.tif', 'a.png', 'b_l0.png', 'b_l1.png')
-    images = list_files(str(tmp_path), ('.tif',))
-    labels = list_files(f'{tmp_path}/.', LABEL_SUFFIXES)
-    pairs, problems = match_files(images, labels)
-    assert pairs == [('a.tif', ['a.png']), ('b.tif', ['b_l0.png', 'b_l1.png'])]
-    assert problems == []
-
-
 ESCAPES = ['../evil.png', '/etc/evil.png', 'a/../../evil.png']
 
 

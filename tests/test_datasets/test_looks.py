@@ -130,11 +130,3 @@ def test_images_that_the_stock_loader_clips(tmp_path):
     with pytest.raises(UserError, match=r'uint16.*LoadCheckedImage'):
         looks.refuse_clipped(leaf, at)
     looks.refuse_clipped(build(tmp_path, [LOAD, ONE, PACK]), at)
-
-
-def test_joined_data_sets_are_looked_into(tmp_path):
-    write_data(tmp_path)
-    data = loader(tmp_path, 'val')['dataset']
-    repeated = dict(type='RepeatDataset', dataset=data, times=2)
-    joined = dict(type='ConcatDataset', datasets=[data, repeated])
-    assert len(list(looks.leaves(DATASETS.build(joined)))) == 2

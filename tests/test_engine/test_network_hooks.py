@@ -213,21 +213,6 @@ def test_ignored_pixels_are_not_penalised():
     )
 
 
-def test_full_precision_under_autocast_and_no_grad():
-    seen = []
-
-    class Spy(Critic):
-        def forward(self, image, label, mask=None):
-            seen.append((image.dtype, torch.is_autocast_enabled('cpu')))
-            return super().forward(image, label, mask)
-
-    image, label = inputs()
-    with torch.autocast('cpu', dtype=torch.bfloat16), torch.no_grad():
-        penalty = r1_penalty(Spy(), image.bfloat16(), label.bfloat16())
-    assert seen == [(torch.float32, False)]
-    assert penalty.requires_grad
-
-
 def fake_runner(phases):
     model = SimpleNamespace(discriminator_regularizers=[])
     loop = SimpleNamespace(schedule=Schedule(phases))

@@ -76,17 +76,6 @@ def test_areas_of_classes_by_a_loop():
     assert row['probabilities_excess'] == pytest.approx(excess)
 
 
-def test_settings_of_the_config_stay():
-    samples = predicted(k=3)
-    names, given = dict(classes='xyz'), dict(type='GEDMetric', classes=['z'])
-    rows, summary = scored(samples, names, configured=[given])
-    given['num_samples'] = 6
-    expected = by_metrics(samples, given, **names)
-    assert summary['scores']['GED_6'] == pytest.approx(expected['GED_6'])
-    plain, _ = scored(samples, names)
-    assert plain[0]['GED'] != pytest.approx(rows[0]['GED'])
-
-
 def test_class_flips_have_their_own_figures():
     samples = predicted(k=4, annotators=1, flips=FLIPS)
     rows, summary = scored(samples, FOUR)

@@ -3,7 +3,7 @@ import torch
 from mmengine.config import Config
 
 from mmcar.compat.configs import read_config
-from mmcar.inference.model_loading import load_model, sampling_model
+from mmcar.inference.model_loading import load_model
 from mmcar.models import CARSegmentor
 from tests.test_inference.models import (
     CLASSES,
@@ -87,16 +87,6 @@ def test_a_sampler_of_ones_own(tmp_path):
     assert sizes[0] == 4 < sizes[1]
     with pytest.raises(ValueError, match='sampler of its own'):
         load_model(own_config(), sampler=sampler)
-
-
-def test_models_that_cannot_be_wrapped():
-    cfg = stock_config()
-    del cfg.model['decode_head']['num_classes']
-    with pytest.raises(ValueError, match='num_classes'):
-        sampling_model(cfg)
-    cfg.model.type = 'NoSuchModel'
-    with pytest.raises(ValueError, match='NoSuchModel'):
-        load_model(cfg)
 
 
 def test_a_binary_model_with_one_output(tmp_path):

@@ -2,14 +2,10 @@ import json
 
 import numpy as np
 import pytest
-import torch
-from mmengine.structures import PixelData
-from mmseg.structures import SegDataSample
 from PIL import Image
 
 from mmcar.apis import StochasticInferencer
-from mmcar.inference.image_list import LoadedImage
-from mmcar.inference.results import InferenceResult, claim_out_dir
+from mmcar.inference.results import claim_out_dir
 from tests.test_inference.models import own_config, save_weights, write_images
 
 
@@ -49,43 +45,6 @@ def test_files(tmp_path):
     array = np.zeros((400, 16, 3), np.uint8)  # no text to be taken for a path
     own(array, num_samples=1, out_dir=tmp_path / 'array')
     assert (tmp_path / 'array/decision/array_000.png').is_file()
-
-
-def flipped_result(**meta):
-    """Four classes, of which 1 turns into 3 in six of eight samples."""
-    samples = torch.zeros(8, 12, 12, dtype=torch.uint8)
-    samples[:, :4] = 1
-    samples[:, 8:] = 2
-    samples[2:, :4] = 3
-    probs = torch.nn.functional.one_hot(samples.long(), 4).float().mean(0)
-    probs = probs.permute(2, 0, 1)
-    predicted = SegDataSample()
-    predicted.pred_samples = PixelData(data=samples)
-    predicted.pred_sem_seg = PixelData(data=probs.argmax(0, keepdim=True))
-    predicted.seg_logits = PixelData(data=probs.clamp_min(1e-30).log())
-    predicted.sample_probs = PixelData(data=probs)
-    loaded = LoadedImage('x', None, np.zeros((12, 12, 3), np.uint8), {})
-    meta = dict(classes=('sky', 'car', 'road', 'car2')) | meta
-    return InferenceResult.of(loaded, predicted, meta)
-
-
-def test_states_of_switchable_classes():
-    summary = flipped_result(class_flips=[(1, 3, 0.5)]).summary()
-    (state,) = summary['class_flips']
-    assert (state['source'], state['as_source']) == ('car', 0.25)
-    assert (state['twin'], state['as_twin']) == ('car2', 0.75)
-    assert [h['probability'] for h in summary['hypotheses']] == [0.75, 0.25]
-    (change,) = summary['hypotheses'][1]['changes']
-    assert (change['before'], change['after']) == ('car2', 'car')
-    assert flipped_result().flip_states == []
-
-
-def test_names_that_lead_out_of_the_folder(tmp_path):
-    result = flipped_result()
-    result.name = '../x'
-    with pytest.raises(ValueError, match='leads out'):
-        result.save(tmp_path / 'out')
-    assert not (tmp_path / 'x.png').exists()
 
 
 @pytest.mark.parametrize(

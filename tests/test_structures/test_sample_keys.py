@@ -34,10 +34,6 @@ def test_key_below_a_folder(folder, image, key):
     assert sample_key_below(folder, image) == key
 
 
-def test_prefix_tells_data_sets_apart():
-    assert sample_key_below('b/val', '0.png', 'b') == 'b/val/0.png'
-
-
 def test_key_of_a_sample(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     key = 'data/p1/s/0.png'

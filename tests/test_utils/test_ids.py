@@ -16,7 +16,6 @@ from mmcar.sampling.support_points import map_distances
 from mmcar.structures import ClassFlips
 from mmcar.utils.ids import has_id
 from tests.test_evaluation.predicted import evaluator
-from tests.toys import toy_model
 
 CLASSES = 300
 NAMES = tuple(map(str, range(CLASSES)))
@@ -98,16 +97,6 @@ def test_functions(score):
     torch.testing.assert_close(
         found, expected, check_dtype=False, equal_nan=True
     )
-
-
-def test_labels_of_a_model_with_many_classes():
-    preprocessor = toy_model().data_preprocessor
-    sample = SegDataSample(gt_sem_seg=PixelData(data=maps(1).byte()))
-    preprocessor.expect_labels(CLASSES, 300)
-    preprocessor._check_labels(sample)
-    preprocessor.expect_labels(20, 300)
-    with pytest.raises(ValueError, match='44'):
-        preprocessor._check_labels(sample)
 
 
 def test_has_id():

@@ -154,14 +154,6 @@ def test_lesion_crop_is_centred_on_all_annotators():
     assert cropped['ori_shape'] == (128, 128)
 
 
-def test_resize_original_is_evaluated_at_the_new_size():
-    results = coded_results(20, 30, 1)
-    resize = {'type': 'ResizeOriginal', 'scale': (15, 10)}
-    results = TRANSFORMS.build(resize)(results)
-    assert results['ori_shape'] == (10, 15)
-    assert results['gt_seg_map_0'].shape == (10, 15)
-
-
 @pytest.mark.parametrize('channels', [4, 9])
 def test_padding_takes_any_number_of_channels(channels):
     image = np.random.default_rng(0).integers(0, 999, (3, 5, channels))

@@ -63,8 +63,3 @@ def test_an_outlier_is_no_part_of_the_envelope():
     assert box.outliers == (15,)
     assert box.outer_union.equal(masks[:15].any(0))
     assert not (box.outer_union & disc(2, (4, 4))).any()
-
-
-def test_label_maps_are_refused():
-    with pytest.raises(ValueError, match='expected bool'):
-        band_depth(torch.zeros(3, 4, 4, dtype=torch.uint8))

@@ -1,6 +1,5 @@
 """Fields of predictions, classes that are asked for, means over images."""
 
-import csv
 import math
 
 import numpy as np
@@ -191,17 +190,6 @@ def test_who_labelled_nothing_is_counted_and_changes_no_score(
     assert len({x[score] for x in found}) == 1
     assert [x[nobody_left_out] for x in found] == [0, 0, 1]
     assert [x[labels_left_out] for x in found] == [0, 2, 5]
-
-
-def test_csv_holds_every_image(tmp_path):
-    path = tmp_path / 'new' / 'scores.csv'
-    config = {'type': 'GEDMetric', 'csv_file': str(path), 'num_samples': 3}
-    got = scored([image(i) for i in range(3)], config)
-    with open(path) as file:
-        rows = list(csv.DictReader(file))
-    assert [r['image'] for r in rows] == [f'images/{i}.png' for i in range(3)]
-    mean = np.mean([float(row['GED_3']) for row in rows])
-    assert got['GED_3'] == pytest.approx(mean)
 
 
 def test_the_metric_of_the_docs():

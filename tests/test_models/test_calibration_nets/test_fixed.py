@@ -47,11 +47,6 @@ def test_padding_is_uniform(key):
     assert torch.allclose(probs[:, :, 2:], torch.tensor(1 / 3))
 
 
-def test_refuses_images_without_labels():
-    with pytest.raises(ValueError, match='needs data samples'):
-        _build()(torch.zeros(1, 3, 2, 2), None, None)
-
-
 def test_flipped_decision_moves_the_decided_class_to_its_twin():
     net = MODELS.build(
         dict(type='FlippedDecision', num_classes=3, black_box_classes=2)

@@ -4,7 +4,7 @@ import torch.nn.functional as F
 from mmseg.registry import MODELS
 from torch import nn
 
-from mmcar.models import LatentUNet, RefinementUNet
+from mmcar.models import LatentUNet
 from mmcar.models.generators.unet_blocks import UpBlock
 from mmcar.models.losses import ELBOLoss, SampleBatch
 
@@ -144,21 +144,6 @@ def test_variants_reach_every_parameter(name, variant):
     probs = generator(*_inputs(generator))
     probs[:, :, 0].square().sum().backward()
     assert all(p.grad is not None for p in generator.parameters())
-
-
-@pytest.mark.parametrize(
-    ('kwargs', 'message'),
-    [
-        ({'noise_size': 0, 'gumbel': {}}, 'noise_size=0'),
-        ({'film': 'adain'}, "film='adain'"),
-        ({'depth': 0}, 'depth=0'),
-        ({'temperature': 0.0}, 'temperature=0.0'),
-        ({'gumbel': {'correlation_length': -1}}, 'correlation_length=-1'),
-    ],
-)
-def test_refuses(kwargs, message):
-    with pytest.raises(ValueError, match=message):
-        RefinementUNet(**{'num_classes': 3, **kwargs})
 
 
 @pytest.mark.parametrize('size', [(1, 1), (1, 3), (4, 5)])

@@ -214,13 +214,6 @@ class TestAdversarial:
         found = loss.discriminator(real, fake).item()
         assert found == pytest.approx(discriminator)
 
-    def test_huge_logits_are_finite(self, mode):
-        logits = torch.tensor([-1e4, 1e4], requires_grad=True)
-        loss = AdversarialLoss(mode)
-        total = loss.generator(logits) + loss.discriminator(logits, logits)
-        total.backward()
-        assert total.isfinite() and logits.grad.isfinite().all()
-
     def test_accuracy_counts_from_where_d_is_undecided(self, mode):
         loss = AdversarialLoss(mode)
         undecided = 0.5 if mode == 'least_squares' else 0.0

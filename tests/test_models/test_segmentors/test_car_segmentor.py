@@ -14,16 +14,6 @@ def with_black_box() -> dict:
     return head
 
 
-def test_the_black_box_is_not_a_network():
-    model = toy_model(decode_head=with_black_box())
-    names = ['calibration', 'generator', 'discriminator']
-    assert list(model.networks()) == names
-    model.train()
-    black_box = model.decode_head.black_box
-    assert not any(m.training for m in black_box.modules())
-    assert not any(p.requires_grad for p in black_box.parameters())
-
-
 @pytest.mark.parametrize('moving', [False, True])
 def test_f_while_g_learns(moving):
     """Weights stay either way, statistics of norms move in train mode."""

@@ -186,14 +186,6 @@ def test_samples_are_drawn_in_chunks(monkeypatch):
     assert max(sizes) == 7
 
 
-def test_support_points_are_chosen_among_what_does_not_flood():
-    asked = dict(num_samples=8, support_points=64)
-    maps = samples_of(flooding_model(max_class_area=LARGEST, **asked))
-    largest = torch.tensor(LARGEST).double()
-    assert all(len(one) == 8 for one in maps)
-    assert not any(floods(one, largest).any() for one in maps)
-
-
 def test_what_cannot_be_helped_stays(monkeypatch):
     """A corner that is always foreground is too much, whatever is drawn."""
     monkeypatch.setattr(stochastic_segmentor, 'TRIES', 3)

@@ -240,19 +240,6 @@ def test_a_class_that_no_sample_has_is_told_honestly(flips):
     assert len(flips.all('#filmstrip .sample')) == 16
 
 
-def test_a_hypothesis_shows_its_samples_alone(visit):
-    data = read_page(visit.path)
-    visit.show_image(0)
-    hypothesis = data.images[0]['hypotheses'][0]
-    button = visit.find('#hypotheses button')
-    assert f'{100 * hypothesis["probability"]:.0f} %' in button.text
-    button.click()
-    names = [f'S{i + 1}' for i in hypothesis['members']]
-    assert visit.texts('#filmstrip .sample') == names
-    visit.press('ESCAPE')
-    assert len(visit.all('#filmstrip .sample')) == 16
-
-
 def test_views_and_the_cross_by_keyboard(visit):
     visit.show_image(0)
     for key, words in (
@@ -274,19 +261,6 @@ def test_views_and_the_cross_by_keyboard(visit):
     assert visit.find('#given-choices').text == ''
     visit.press('ESCAPE')
     visit.wait("return document.querySelector('#explorer').hidden")
-
-
-def test_focus_is_seen(visit):
-    visit.show_image(0)
-    visit.press('TAB')
-    for _ in range(12):
-        width = visit.run(
-            'const style = getComputedStyle(document.activeElement);'
-            "return style.outlineStyle === 'none' ? 0 : "
-            'parseFloat(style.outlineWidth)'
-        )
-        assert width >= 2
-        visit.press('TAB')
 
 
 @pytest.mark.parametrize('page', ['cells_page', 'flips_page'])

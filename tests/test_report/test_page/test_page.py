@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from mmcar.report.page import Page, draw_paper_figures, pack_image, render_page
-from mmcar.report.page.page import perspective
 from tests.test_evaluation.test_dataset_scores import TWO, predicted, scored
 
 from .reading import read_html
@@ -100,15 +99,6 @@ def test_images_without_a_score_have_a_dash(binary):
     found = read_html(render_page(page))
     assert found.data['rows'][0]['GED'] is None
     assert f'{rows[0]["image"]} – ' in found.text  # noqa: RUF001
-
-
-def test_perspective_is_sorted_from_best_to_worst(binary):
-    ged, hm_iou = perspective(binary.summary, 6)
-    values = [row['value'] for row in ged['rows']]
-    assert values == sorted(values) and len(values) == 6
-    values = [row['value'] for row in hm_iou['rows']]
-    assert values == sorted(values, reverse=True)
-    assert perspective(dict(binary.summary, bounds={}), 6) == []
 
 
 def test_bars_and_bins_show_the_figures(binary):

