@@ -43,8 +43,8 @@ DEPENDENT = (
     'not independent (Sobol noise or support points): scores do not compare '
     'with those of independent samples'
 )
+#: What loaders raise for a file that is no image or label.
 NOT_READ = (UserError, OSError, ValueError)
-"""What loaders raise for a file that is no image or label."""
 GRID_ROWS = 6
 
 

@@ -13,8 +13,8 @@ from .metrics.calibration import CalibrationMetric
 from .metrics.names import metric_configs
 from .metrics.samples import GEDMetric
 
+#: What can be calibrated, and how `CalibrationMetric` marks it.
 SOURCES = {'probabilities': '', 'samples': '_samples'}
-"""What can be calibrated, and how `CalibrationMetric` marks it."""
 # A report scores all samples that it shows, and writes its own table.
 OWN_SETTINGS = ('num_samples', 'csv_file')
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 Size = tuple[int, int]
 
+#: Batches that may wait for more images of their size.
 MAX_WAITING = 4
-"""Batches that may wait for more images of their size."""
 
 
 class Unreadable(NamedTuple):

@@ -30,12 +30,12 @@ from ..utils.ids import has_id
 from ..utils.progress import track
 from .calibration import halves_of, units_of
 
+#: What can be asked for, and the levels that it needs.
 KINDS = {
     'region': ('region', 'inner_region'),
     'samples': ('samples', 'best_iou'),
     'area': ('area',),
 }
-"""What can be asked for, and the levels that it needs."""
 # Of a model's config: where weights lie and how it was trained, not what it
 # predicts. The number of samples is looked at by itself.
 NO_SETTINGS = (
@@ -43,8 +43,8 @@ NO_SETTINGS = (
     *('num_samples', 'seed'),
 )
 
+#: Class name -> promise -> its losses on an image.
 ClassSteps = dict[str, dict[str, Steps]]
-"""Class name -> promise -> its losses on an image."""
 
 
 class ImagePromise(NamedTuple):

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from .promises import ImagePromise
 
 DPI = 110
+#: Longest side of an image in a figure; larger ones are shown smaller.
 SHOWN = 1536
-"""Longest side of an image in a figure; larger ones are shown smaller."""
 FIGURES = ('uncertainty', 'hypotheses', 'contours', 'promises')
 KINDS = ('decision', 'samples', 'overlay', 'npz', *FIGURES)
 ARRAYS = (

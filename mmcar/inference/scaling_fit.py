@@ -13,8 +13,8 @@ from torch import Tensor
 from ..utils.errors import UserError
 from ..utils.scaling import identity_parameters, rescale
 
+#: Pixels that are in double precision at once.
 CHUNK = 32768
-"""Pixels that are in double precision at once."""
 
 
 class Pixels(NamedTuple):

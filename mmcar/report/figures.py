@@ -16,8 +16,8 @@ MARGINS = dict(left=0.003, right=0.997, bottom=0.01, wspace=0.04, hspace=0.04)
 MAX_LABELS = 4
 # Columns of a log that say how, not what: the axis and the clock.
 NO_CURVES = ('step', 'iter', 'epoch', 'time', 'data_time', 'memory')
+#: Of numbers in a log, by name: steps, ascending, and values.
 Curves = dict[str, tuple[np.ndarray, np.ndarray]]
-"""Of numbers in a log, by name: steps, ascending, and values."""
 
 
 @dataclass

@@ -8,9 +8,9 @@ from pathlib import Path
 from .errors import UserError
 from .files import write_files
 
+#: Images whose files may wait: memory stays bounded, and a slow disk makes the
+#: work wait in place of losing anything.
 WAITING = 8
-"""Images whose files may wait: memory stays bounded, and a slow disk makes
-the work wait in place of losing anything."""
 
 
 class BackgroundWriter:

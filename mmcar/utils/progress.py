@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Column
 
+#: Seconds between two lines where there is no terminal.
 PAUSE = 30.0
-"""Seconds between two lines where there is no terminal."""
 
 Item = TypeVar('Item')
 

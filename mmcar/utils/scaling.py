@@ -5,8 +5,8 @@ from torch import Tensor
 
 from .checks import one_of
 
+#: What can be fitted after training; their order is part of checkpoints.
 METHODS = ('temperature', 'vector', 'matrix', 'class-affine', 'dirichlet')
-"""What can be fitted after training; their order is part of checkpoints."""
 _MATRICES = 'matrix', 'dirichlet'
 
 

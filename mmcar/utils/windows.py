@@ -11,12 +11,12 @@ from torch import Tensor
 from .checks import one_of
 from .errors import UserError
 
+#: Size and stride of windows, height and width each.
 Window = tuple[tuple[int, int], tuple[int, int]]
-"""Size and stride of windows, height and width each."""
+#: Pixels of an image that networks see at once, unless told otherwise.
 WHOLE = 2**22
-"""Pixels of an image that networks see at once, unless told otherwise."""
+#: Windows for larger images: memory is bounded, whatever their size.
 LARGE: Window = (1024, 1024), (682, 682)
-"""Windows for larger images: memory is bounded, whatever their size."""
 
 
 def window_of(cfg: Mapping, path: str) -> Window | None:

@@ -23,8 +23,8 @@ from .inputs import (
     split_images,
 )
 
+#: Least probability of which a logarithm is taken.
 SMALLEST = 1e-12
-"""Least probability of which a logarithm is taken."""
 
 
 @torch.no_grad()

@@ -11,12 +11,12 @@ from torch import Tensor
 
 from ...utils.errors import UserError
 
+#: Tukey's factor: how far below the lower quartile an outlier lies.
 WHISKER = 1.5
-"""Tukey's factor: how far below the lower quartile an outlier lies."""
+#: Depths that differ by less are equal; rounding must find no outliers.
 EVEN = 1e-9
-"""Depths that differ by less are equal; rounding must find no outliers."""
+#: Pixels that are numbers at once: memory is bounded, float32 counts them.
 PART = 1 << 22
-"""Pixels that are numbers at once: memory is bounded, float32 counts them."""
 
 
 class ContourBoxplot(NamedTuple):

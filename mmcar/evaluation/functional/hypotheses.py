@@ -14,12 +14,12 @@ from ...utils.ids import has_id
 from .inputs import Maps, as_tensor, check_maps, image_weights, per_image
 from .iou import pairwise_iou
 
+#: Groups with a mean IoU below ``1 - APART`` are never one hypothesis.
 APART = 0.5
-"""Groups with a mean IoU below ``1 - APART`` are never one hypothesis."""
+#: Nearer groups are two if they are this much further apart than spread.
 GAP = 3.0
-"""Nearer groups are two if they are this much further apart than spread."""
+#: Distances below it are no difference: a group is at least so spread.
 SPREAD = 0.05
-"""Distances below it are no difference: a group is at least so spread."""
 
 
 class Change(NamedTuple):

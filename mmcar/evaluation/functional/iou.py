@@ -16,10 +16,10 @@ from ...utils.errors import UserError
 from ...utils.ids import has_id
 from .inputs import Maps, check_maps, check_same_size, per_image
 
+#: Pixels of all maps together that a CPU works on at once: they fit the cache,
+#: and so do the masks of one class. Taken whole, a large image takes twice the
+#: time.
 BLOCK = 2**21
-"""Pixels of all maps together that a CPU works on at once: they fit the cache,
-and so do the masks of one class. Taken whole, a large image takes twice the
-time."""
 
 
 class PairCounts(NamedTuple):
@@ -39,8 +39,8 @@ class PairCounts(NamedTuple):
     window: Tensor
 
 
+#: Maps (N, P), and what counts of them: (N, P), or (1, P) for all alike.
 Seen = tuple[Tensor, Tensor]
-"""Maps (N, P), and what counts of them: (N, P), or (1, P) for all alike."""
 
 
 def count_pairs(a: Seen, b: Seen, classes: Sequence[int]) -> PairCounts:

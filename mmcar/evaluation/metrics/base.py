@@ -229,8 +229,8 @@ class SampleMetric(ImageMetric):
         prefix: Put before the names of the scores.
     """
 
+    #: Name of the metric in its counts; None is that of the class.
     title: str | None = None
-    """Name of the metric in its counts; None is that of the class."""
 
     def __init__(
         self,

@@ -17,8 +17,8 @@ from ...version import __version__
 from ..figures import Curves, changing, draw_curves, draw_reliability, spread
 
 ASSETS = Path(__file__).parent / 'assets'
+#: Points of a training curve that are kept.
 MAX_POINTS = 240
-"""Points of a training curve that are kept."""
 BLUE, ORANGE, GREY = '#0072b2', '#e69f00', '0.65'
 
 
