@@ -115,7 +115,6 @@ def _packed_boxplot(
         regions=pack_bytes(pick_pixels(np.asarray(bits), size)),
         median=box.median,
         outliers=list(box.outliers),
-        depths=[round(depth, 4) for depth in box.depths.tolist()],
     )
 
 
