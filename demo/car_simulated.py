@@ -22,7 +22,7 @@ train_pipeline = [
 ]
 train_dataloader = dict(dataset=dict(nodules, pipeline=train_pipeline))
 val_dataloader = dict(batch_size=32, dataset=nodules)
-# Three of the test images, with their readers, lie here.
+# Three of the test images, with their annotators, lie here.
 test_dataloader = dict(dataset=dict(nodules, data_root='{{ fileDirname }}'))
 model = dict(
     decode_head=dict(

@@ -1,6 +1,6 @@
 # A stock model for the notebook: MMSegmentation's own U-Net, made thin, and
-# its own data set, which knows one label per image: the first reader's.
-# Validation and test know all readers.
+# its own data set, which knows one label per image: the first
+# annotator's. Validation and test know all annotators.
 _base_ = [
     'mmseg::_base_/models/fcn_unet_s5-d16.py',
     'mmseg::_base_/default_runtime.py',

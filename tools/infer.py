@@ -1,4 +1,4 @@
-"""Draw label maps for images: decision, samples, hypotheses, uncertainty.
+"""Sample label maps of images: decision, samples, hypotheses, uncertainty.
 
 CONFIG and CHECKPOINT are those of a model of mmcar or of any model of
 MMSegmentation, which is sampled from without training. In place of CONFIG

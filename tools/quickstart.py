@@ -1,4 +1,4 @@
-"""From nothing to figures in minutes: data, training, test, bounds.
+"""From nothing to plots in minutes: data, training, test, bounds.
 
 Every step is one of the other tools; what a step has left is used again, so
 a second run only prints the results. Delete the work dir to start over.
@@ -128,7 +128,7 @@ def main() -> None:
     train_and_test()
     print('\nThe rows below the first know the labels of the test images:')
     print(results_table())
-    print('Larger is better for HM-IoU, smaller for all others. Figures:')
+    print('Larger is better for HM-IoU, smaller for all others. Plots:')
     for path in sorted(FIGURES.glob('*.png')):
         print(f'  {path}')
 

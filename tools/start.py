@@ -213,12 +213,12 @@ def decide(found: FolderLayout, out: Path, minutes: float) -> None:
     settings['free_iters'] = max(int(0.6 * left / first), 20)
     settings['tuned_iters'] = max(int(0.4 * left / second), 20)
     settings['why_iters'] = (
-        f'Of {minutes:g} minutes in all: an iteration of F takes '
+        f'Of {minutes:g} minutes in all: a step of F takes '
         f'{first:.2g} s here, one of its copy {second:.2g} s.'
     )
     if settings['free_iters'] < FEW:
         print(
-            f'Only {settings["free_iters"]} iterations of F fit into '
+            f'Only {settings["free_iters"]} steps of F fit into '
             f'{minutes:g} minutes: give more with --minutes.'
         )
     write()
@@ -300,7 +300,7 @@ def run_all(out: Path, run: Path) -> None:
     print(f'{best} is better on val. Report: {run / "report.html"}')
     if (iters := Config.fromfile(out / f'{NAMES[0]}.py').iters) < FEW:
         print(
-            f'F has learnt for {iters} iterations only: expect little of it.'
+            f'F has learnt for {iters} steps only: expect little of it.'
         )
     if not any((run / best).glob('*.promises.json')):
         print(

@@ -1,4 +1,4 @@
-"""Test a model: a table of scores, and predictions as files or figures."""
+"""Test a model: a table of scores, and predictions as files or plots."""
 
 import argparse
 import json
@@ -52,10 +52,10 @@ def parse_args() -> argparse.Namespace:
         '--out', metavar='DIR', help='write predicted label maps as PNG files'
     )
     parser.add_argument(
-        '--show-dir', metavar='DIR', help='draw a figure for every image'
+        '--show-dir', metavar='DIR', help='make a plot of every image'
     )
     parser.add_argument(
-        '--show', action='store_true', help='show that figure in a window'
+        '--show', action='store_true', help='show that plot in a window'
     )
     parser.add_argument(
         '--wait-time',
@@ -67,7 +67,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument(
         '--figures',
         metavar='DIR',
-        help='draw samples of six images, a reliability diagram and the '
+        help='plot samples of six images, a reliability diagram and the '
         'training curves',
     )
     parser.add_argument(

@@ -1,4 +1,4 @@
-# Minutes on a CPU: LIDC readers' outlines on simulated CT, 32 mm at 64x64.
+# Minutes on a CPU: LIDC annotators' outlines on simulated CT, 32 mm at 64x64.
 # F learns by cross entropy; then a copy of it learns from whole samples.
 _base_ = [
     '../_base_/models/car_tuned_small.py',

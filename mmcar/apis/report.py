@@ -287,7 +287,7 @@ def build_loader(cfg: Config) -> tuple[DataLoader, dict[str, Any]]:
     if not settings:
         raise UserError(
             f'{cfg.filename} has no test_dataloader: a report needs a data '
-            'set; tools/infer.py draws for images without labels.'
+            'set; tools/infer.py takes images without labels.'
         )
     init_default_scope(cfg.get('default_scope', 'mmseg'))
     dataset = DATASETS.build(settings.dataset)

@@ -79,7 +79,7 @@ def read_config(
             f'The options {options} do not fit {name}: {error}'
         ) from error
     if key is not None and 'model' not in cfg:
-        raise UserError(f'{name} has no key `model`: expected that of one.')
+        raise UserError(f'{name} has no key `model`: expected a model config.')
     return cfg
 
 

@@ -41,9 +41,7 @@ class Plan:
         self.seconds += each * iters
         self.each[key] = each
         times = f'{each:.3g} s each, {duration(each * iters)}'
-        self.phases.append(
-            f'  {key:<20} {iters:>8} iterations of {names}: {times}'
-        )
+        self.phases.append(f'  {key:<20} {iters:>8} steps of {names}: {times}')
 
     def add_scores(
         self, name: str, when: str, each: float, images: int, scores: list[str]
@@ -83,7 +81,7 @@ def _shapes(tensors: Any) -> str:
 def _checkpoints(runner: Runner) -> str:
     for hook in runner.hooks:
         if isinstance(hook, CheckpointHook):
-            unit = 'epochs' if hook.by_epoch else 'iterations'
+            unit = 'epochs' if hook.by_epoch else 'steps'
             number, best = hook.max_keep_ckpts, hook.save_best
             kept = f'the last {number} kept' if number > 0 else 'all kept'
             best = f', and the best {best}' if best else ''

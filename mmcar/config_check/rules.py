@@ -317,7 +317,7 @@ def different_meaning(cfg: Config, parts: list[Part]) -> Found:
 
 @warning
 def no_epochs(cfg: Config, parts: list[Part]) -> Found:
-    """What waits for epochs in a training that counts iterations."""
+    """What waits for epochs in a training that counts steps."""
     loops = [part for part in parts if part.path == 'train_cfg']
     by_iter = bool(loops) and loops[0].is_a(IterBasedTrainLoop)
     for part in _in(parts, *HOOKS, 'param_scheduler', 'log_processor'):

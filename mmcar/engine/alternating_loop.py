@@ -77,7 +77,7 @@ class AlternatingTrainLoop(IterBasedTrainLoop):
         if isinstance(runner.model, (DistributedDataParallel, DataParallel)):
             raise UserError(
                 f'{type(runner.model).__name__} fails when a network sits an '
-                'iteration out: set model_wrapper_cfg='
+                'step out: set model_wrapper_cfg='
                 "dict(type='NetworkwiseDistributedDataParallel')."
             )
         self.schedule = Schedule(phases)

@@ -102,7 +102,7 @@ def check_optimizers(
             if on % counts or updates % counts:
                 raise UserError(
                     f'{key}: phases[{index}] trains {name!r} for {updates} '
-                    f'iterations, {on} in a row: expected multiples of it.'
+                    f'steps, {on} in a row: expected multiples of {counts}.'
                 )
         if counts > 1 and cap is not None and name == 'discriminator':
             raise UserError(f'{key}, but max_discriminator_accuracy={cap}.')

@@ -143,10 +143,10 @@ class ProgressHook(Hook):
         if not is_main_process():
             return
         log = getattr(runner.logger, 'log_file', None)
-        at = f' from iteration {runner.iter} ({runner._load_from})'
+        at = f' from step {runner.iter} ({runner._load_from})'
         at = at if runner.iter else ''
         log = f'; log: {log}' if log else ''
-        print(f'Training {runner.max_iters} iterations{at}{log}', flush=True)
+        print(f'Training {runner.max_iters} steps{at}{log}', flush=True)
 
     def after_train_iter(
         self, runner: Runner, batch_idx: int, **kwargs: Any

@@ -63,7 +63,7 @@ def draw_sample_grid(
         The figure.
     """
     if not rows:
-        raise UserError('Nothing to draw: rows is empty.')
+        raise UserError('Nothing to plot: rows is empty.')
 
     num_labels = min(
         MAX_LABELS, max(0 if r.labels is None else len(r.labels) for r in rows)
@@ -118,7 +118,7 @@ def draw_reliability(
     )
     filled = count > 0
     if not filled.any():
-        raise UserError('Every bin is empty: there is nothing to draw.')
+        raise UserError('Every bin is empty: there is nothing to plot.')
     confidence, accuracy = confidence[filled], accuracy[filled]
     share = count[filled] / count.sum()
     ece = float((share * abs(confidence - accuracy)).sum())
@@ -196,7 +196,7 @@ def draw_curves(curves: Curves) -> Figure:
     """
     curves = changing(curves)
     if not curves:
-        raise UserError('No curves to draw: the log holds no changing value.')
+        raise UserError('No curves to plot: the log holds no changing value.')
     rows = -(-len(curves) // 3)
     figure = Figure((8.7, 2 * rows), layout='constrained')
     grid = figure.subplots(rows, 3, squeeze=False)

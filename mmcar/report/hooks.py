@@ -219,7 +219,7 @@ class ShowSamplesHook(PredictionHook):
         if num_images is not None:
             at_least(1, num_images=num_images)
         if show:
-            need_screen('write figures to files: --show-dir.')
+            need_screen('write plots to files: --show-dir.')
         self.interval, self.num_images = interval, num_images
         self.num_samples = num_samples
         self.show, self.wait_time = show, wait_time

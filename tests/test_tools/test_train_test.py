@@ -100,7 +100,7 @@ def test_resume_goes_on(trained, tmp_path):
     args = (config, '--work-dir', tmp_path / 'work', '--resume')
     result = run(TRAIN, *args)
     assert result.returncode == 0, result.stderr
-    assert 'from iteration 4' in result.stdout + result.stderr
+    assert 'from step 4' in result.stdout + result.stderr
     old = torch.load(work_dir / 'iter_8.pth')['state_dict']
     new = torch.load(tmp_path / 'work' / 'iter_8.pth')['state_dict']
     assert all(torch.equal(old[key], new[key]) for key in old)

@@ -1,4 +1,4 @@
-"""Draw images with the labels of all annotators: PNGs and one HTML page.
+"""Show images with the labels of all annotators: PNGs and one HTML page.
 
 Example::
 
@@ -53,7 +53,7 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
         '--show-interval', type=float, default=2, help='seconds of a window'
     )
     parser.add_argument('--split', default='train')
-    parser.add_argument('--num', type=int, default=20, help='images to draw')
+    parser.add_argument('--num', type=int, default=20, help='images to show')
     parser.add_argument('--seed', type=int, default=0)
     parser.add_argument('--cfg-options', nargs='+', action=DictAction)
     add_console_arguments(parser)

@@ -1,8 +1,8 @@
-"""Draw a model: samples, reliability diagram, training curves.
+"""Plot a model: samples, reliability diagram, training curves.
 
 Predicts the test set and writes samples.png, reliability.png and, if the
 work dir holds a log of a training, training.png. `tools/test.py --figures`
-draws the same of a test.
+plots the same of a test.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Write a report on a model: one page with figures and an explorer.
+"""Write a report on a model: one page with scores and an explorer.
 
 CONFIG and CHECKPOINT are those of a model of mmcar or of any model of
 MMSegmentation, which is sampled from without training. The test images of
@@ -34,7 +34,7 @@ def parse_args() -> argparse.Namespace:
         default=40,
         metavar='N',
         help='images that can be opened, half of them spread evenly over the '
-        'set, half with the worst GED (default: 40); figures are of all',
+        'set, half with the worst GED (default: 40); scores are of all',
     )
     parser.add_argument(
         '--max-side',
@@ -52,7 +52,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument(
         '--figures',
         action='store_true',
-        help='also write figures as PNG and PDF files',
+        help='also write plots as PNG and PDF files',
     )
     parser.add_argument(
         '--work-dir',

@@ -1,4 +1,4 @@
-# Real outlines of LIDC readers with simulated CT crops; made by
+# Real outlines of LIDC's annotators with simulated CT crops; made by
 # tools/dataset_converters/lidc_shapes.py data/lidc_shapes
 _base_ = './loading.py'
 lidc = dict(type='LIDCDataset', data_root='data/lidc_shapes')

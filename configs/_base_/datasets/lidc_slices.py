@@ -1,4 +1,4 @@
-# Real CT, 128x128 around a nodule, four readers; made by
+# Real CT, 128x128 around a nodule, four annotators; made by
 # tools/dataset_converters/lidc_slices.py LIDC-IDRI-slices.tar.gz \
 #     data/lidc_slices
 # Patients, not slices, are split: by their ids, without a list.

@@ -107,13 +107,13 @@ class MCDropout(CARSegmentor):
             raise UserError('MCDropout needs decode_head.calibration.')
         if self.joint_samples:
             raise UserError(
-                'decode_head.generator draws all samples from one F, here '
-                'each has its own: expected another, or ExactMargins around'
+                'decode_head.generator ranks samples of one F, but here each '
+                'has its own: take another, or ExactMargins around the model'
             )
         modules = dict(net.named_modules())
         for name in dropout_after:
             if name not in modules:
-                raise UserError(f'dropout_after={name!r}: no module of F')
+                raise UserError(f'dropout_after={name!r}: F has no such part')
             parent, _, child = name.rpartition('.')
             behind = nn.Sequential(modules[name], nn.Dropout2d(dropout))
             setattr(net.get_submodule(parent), child, behind)

@@ -95,7 +95,7 @@ class CARSegmentor(StochasticSegmentor):
         self.loss_adv = MODELS.build(loss_adv or dict(type='AdversarialLoss'))
         if not hasattr(self.loss_adv, 'discriminator'):
             raise UserError(
-                f'model.loss_adv={type(self.loss_adv).__name__}: no game of D'
+                f'model.loss_adv={type(self.loss_adv).__name__}: no loss of D'
             )
         self.discriminator_regularizers: list[Callable] = []
         self._check_ignore_index()

@@ -156,7 +156,7 @@ def check_finite(
             hub.update_info(row, 0)
         return True
     iteration = hub.runtime_info.get('iter', 0) + 1
-    what = f'{", ".join(bad)} not finite at iteration {iteration}'
+    what = f'{", ".join(bad)} not finite at step {iteration}'
     if policy == 'raise':
         checkpoint = hub.runtime_info.get('last_ckpt')
         raise NonFiniteLossError(
