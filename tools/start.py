@@ -299,9 +299,7 @@ def run_all(out: Path, run: Path) -> None:
     print(cli.format_table([['16 samples', *SCORES], *table]))
     print(f'{best} is better on val. Report: {run / "report.html"}')
     if (iters := Config.fromfile(out / f'{NAMES[0]}.py').iters) < FEW:
-        print(
-            f'F has learnt for {iters} steps only: expect little of it.'
-        )
+        print(f'F has learnt for {iters} steps only: expect little of it.')
     if not any((run / best).glob('*.promises.json')):
         print(
             f'Nothing is promised: half of val has less than '
