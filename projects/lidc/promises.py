@@ -42,6 +42,17 @@ CONFIG = (
 SIZES = (0, 50, 150, 500)  # pixels from which on a mark is of the next size
 BATCH = 8
 PIXELS = 128 * 128
+# Rows of the README's table.
+ROWS = dict(
+    region='outer region of all annotators',
+    region_if_marked='the same, for those who marked something',
+    region_of_marks='outer region of those who marked something',
+    inner_region='inner region',
+    hypotheses='hypotheses, by either of the next two',
+    samples='the first hypotheses at the IoU asked for',
+    best_iou='where no number reaches it: all, at a smaller IoU',
+    area='interval of the area',
+)
 Image = dict[str, Steps]
 
 
@@ -172,13 +183,15 @@ def fit_and_try(
     """Levels fitted on some slices, and what held on others.
 
     ``region_of_marks`` is a region for those alone who marked something, as
-    if the others had not been asked.
+    if the others had not been asked; ``hypotheses`` is what is promised of
+    them, be it their number or their IoU.
     """
     levels = promises.fit_levels(
         [images[i] for i in fit], alpha, [patients[i] for i in fit]
     )
     others = [images[i] for i in held], [patients[i] for i in held]
     found = held_of(levels, *others)
+    found['hypotheses'] = found.get('samples') or found['best_iou']
     marked = [i for i in fit if len(images[i]['region_if_marked'].levels)]
     level = promises.promised_level(
         [images[i]['region_if_marked'] for i in marked],
@@ -196,18 +209,20 @@ def print_divisions(
     found: list[dict[str, dict]], fixed: dict[str, dict]
 ) -> None:
     """Table of what held over all divisions, and in the fixed one."""
-    rows = [['promise', 'divisions', 'mean', '5 %', '95 %', 'fixed']]
-    for name in dict.fromkeys(name for one in found for name in one):
-        held = [one[name]['held'] for one in found if name in one]
-        values = [np.mean(held), *np.quantile(held, (0.05, 0.95))]
-        one = fixed.get(name)
-        said = (
-            f'{one["held"]:.1%} ± {one["standard_error"]:.1%}' if one else '-'
-        )
-        rows.append(
-            [name, str(len(held)), *(f'{v:.1%}' for v in values), said]
-        )
-    print(cli.format_table(rows))
+    print('| promised | divisions | held, mean | 5 % to 95 % | by hash |')
+    print('|---|---|---|---|---|')
+    for name, words in ROWS.items():
+        held = [100 * one[name]['held'] for one in found if name in one]
+        if not held:
+            continue
+        low, high = np.quantile(held, (0.05, 0.95))
+        cells = [words, str(len(held)), f'{np.mean(held):.1f} %']
+        cells += [f'{low:.1f} to {high:.1f}', '-']
+        if name in fixed:
+            one = fixed[name]
+            error = 100 * one['standard_error']
+            cells[-1] = f'{100 * one["held"]:.1f} ± {error:.1f}'
+        print('|', ' | '.join(cells), '|')
 
 
 def print_fixed(

@@ -5,7 +5,13 @@ import pytest
 import torch
 
 from mmcar.evaluation.functional.promises import Steps
-from projects.lidc.promises import divisions, fit_and_try, unpack
+from projects.lidc.promises import (
+    ROWS,
+    divisions,
+    fit_and_try,
+    print_divisions,
+    unpack,
+)
 
 PATIENTS = [f'p{i // 3}' for i in range(120)]
 
@@ -27,7 +33,7 @@ def steps(level, height=1.0):
     )
 
 
-def test_promises_hold_on_the_other_half():
+def test_promises_hold_on_the_other_half(capsys):
     """Levels of all slices are drawn alike, half of the readers mark."""
     random = np.random.default_rng(0)
     images = []
@@ -44,8 +50,12 @@ def test_promises_hold_on_the_other_half():
     # Half of what is missed may be: 0.2 of all is 0.4 of the marks.
     assert levels['region'] < levels['region_of_marks'] < 1
     assert held['region_if_marked']['held'] < 0.8
-    for name in ('region', 'region_of_marks', 'area'):
+    for name in ('region', 'region_of_marks', 'area', 'hypotheses'):
         assert held[name]['held'] == pytest.approx(0.8, abs=0.15)
+    print_divisions([held, held], held)
+    *_, area = capsys.readouterr().out.splitlines()
+    share = f'{100 * held["area"]["held"]:.1f}'
+    assert f'| {ROWS["area"]} | 2 | {share} % | {share} to {share} |' in area
 
 
 def test_losses_come_back():
