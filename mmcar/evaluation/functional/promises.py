@@ -86,6 +86,12 @@ def region_steps(
         ignore_index: Id of unlabelled pixels.
         marked_only: Of the annotators who marked something; no step at all
             where nobody did.
+
+    Examples:
+        >>> probs = torch.tensor([[0.1, 0.6, 0.9]])
+        >>> labels = torch.tensor([[[0, 1, 1]], [[0, 0, 1]]])
+        >>> region_steps(probs, labels).loss(0.2)  # misses one of two, and 0
+        0.25
     """
     marks = has_id(labels, class_id) & ~has_id(labels, ignore_index)
     sizes = marks.flatten(1).sum(1).double()
@@ -136,6 +142,11 @@ def rank_steps(ious: Tensor, threshold: float) -> Steps:
     Args:
         ious: Of hypotheses in their order with annotators (M, A).
         threshold: IoU from which a hypothesis is the annotator's map.
+
+    Examples:
+        >>> ious = torch.tensor([[0.2, 0.9], [0.7, 0.1]])
+        >>> [rank_steps(ious, 0.5).loss(k) for k in (0, 1, 2)]
+        [1.0, 0.5, 0.0]
     """
     found = ious >= threshold
     first = torch.where(found.any(0), found.int().argmax(0) + 1.0, math.inf)
@@ -209,6 +220,12 @@ def promised_level(
 
     Returns:
         The level; infinite if no level can be promised.
+
+    Examples:
+        >>> one = torch.ones(1, dtype=torch.float64)
+        >>> steps = [Steps(k * one, one) for k in range(1, 11)]
+        >>> promised_level(steps, alpha=0.2)  # covers 9 of 11: one is new
+        9.0
     """
     groups = _by_unit(steps, units)
     n = len(groups)
@@ -285,6 +302,11 @@ def area_crps(
         class_id: The class.
         ignore_index: Id of unlabelled pixels.
         sample_weights: What each sample counts (S,); None is alike.
+
+    Examples:
+        >>> samples = torch.tensor([[[1, 0, 0]], [[1, 1, 1]]])
+        >>> area_crps(samples, torch.tensor([[[1, 1, 0]]]))
+        0.5
     """
     unlabelled = has_id(labels, ignore_index)
     labels = labels[~unlabelled.flatten(1).all(1)]
@@ -379,6 +401,10 @@ def promised_region(probs: Tensor, level: float) -> Tensor:
     Args:
         probs: Of the class (H, W).
         level: From `promised_level`.
+
+    Examples:
+        >>> promised_region(torch.tensor([[0.1, 0.6, 0.9]]), level=0.5)
+        tensor([[False,  True,  True]])
     """
     return 1 - _on_grid(probs, torch.floor) <= level
 
@@ -402,6 +428,10 @@ def promised_area(
         low: Lower end of the interval, see `area_interval`.
         high: Upper end.
         level: From `promised_level`.
+
+    Examples:
+        >>> promised_area(10, 20, 2.5)
+        (7.5, 22.5)
     """
     low, high = max(low - level, 0.0) if low else 0.0, max(high + level, 0.0)
     # Too narrow by a negative level: the middle stands for it.

@@ -86,6 +86,8 @@ def test_area_interval_and_distance_to_it():
     assert promises.area_interval(samples, 0.5) == (2, 4)
     steps = promises.area_steps(2, 4, torch.tensor([1.0, 3.0, 7.0, 4.0]))
     assert [steps.loss(w) for w in (-1, 0, 1, 3)] == [0.75, 0.5, 0.25, 0]
+    # Nothing is smaller than nothing, however narrow the interval.
+    assert promises.area_steps(0, 4, torch.zeros(1)).loss(-1) == 0
 
 
 @pytest.mark.parametrize(
