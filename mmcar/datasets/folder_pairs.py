@@ -116,8 +116,10 @@ def _pair_by_names(root: Path, found: Pairs) -> None:
         found.doubts.append((others[0], text))
     keys = []
     for split, files in splits.items():
-        images = _images_of(files)
-        labels, orphans = _labels_of(images, {*files} - {*images.values()})
+        images, labels, orphans = _paired(files)
+        plain = {_plain(key): file for key, file in files.items()}
+        if not any(labels.values()) and len(plain) == len(files):
+            files, (images, labels, orphans) = plain, _paired(plain)
         for key, image in images.items():
             mine = [files[label] for label in labels[key]]
             found.entries.append(Entry(files[image], mine, SPLITS.get(split)))
@@ -128,6 +130,21 @@ def _pair_by_names(root: Path, found: Pairs) -> None:
             found.problems.insert(0, (str(root), EXPECTED))
     for i, patient in enumerate(_patients(keys)):
         found.entries[i] = found.entries[i]._replace(patient=patient)
+
+
+def _plain(file: str) -> str:
+    """A path whose name begins alike for images and masks: 1, 1_mask."""
+    *folders, name = file.split('/')
+    stem, suffix = osp.splitext(name)
+    words = [w for w in re.split('[_-]', stem) if w.lower() not in IMAGES]
+    words.sort(key=lambda word: bool(LABELS.match(word)))
+    return '/'.join([*folders, '_'.join(words) + suffix])
+
+
+def _paired(files: Collection[str]) -> tuple:
+    """Images, their label maps, and label maps of none."""
+    images = _images_of(files)
+    return images, *_labels_of(images, {*files} - {*images.values()})
 
 
 def _images_of(files: Iterable[str]) -> dict[str, str]:

@@ -35,6 +35,24 @@ def stem_in(path):
     return path[start : start + 6]
 
 
+@pytest.mark.parametrize(
+    'names',
+    [
+        'images/image_{}.png masks/mask_{}.png',
+        'images/{}_img.png masks/{}_mask.png',
+        'scan-{}.png mask-{}_a.png mask-{}_b.png',
+    ],
+)
+def test_names_may_say_what_a_file_is(tmp_path, names):
+    for stem in '012':
+        image, *labels = names.format(*stem * 3).split()
+        for name in (image, *labels):
+            touch(tmp_path / name)
+    found = pair_folder(tmp_path)
+    assert not found.problems
+    assert found.entries[-1] == Entry(image, labels)
+
+
 def test_annotators_may_be_called_as_images_are(tmp_path):
     for stem in ('0', '1', '2'):
         touch(tmp_path / f'images/{stem}.png')
