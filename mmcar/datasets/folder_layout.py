@@ -2,7 +2,7 @@
 
 import os.path as osp
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -75,20 +75,24 @@ class FolderLayout:
 
     def text(self) -> str:
         """What was found, for people."""
+
+        def count(names: Iterable[str]) -> str:
+            counts = sorted(Counter(names).items())
+            return ', '.join(f'{number} {name}' for name, number in counts)
+
         patients = {e.patient for e in self.entries if e.patient}
         sizes = sorted({c.size for c in self.contents if c.values})
-        size = ' to '.join(f'{h}x{w}' for h, w in (sizes[0], sizes[-1]))
-        counts = Counter(len(e.labels) for e in self.entries)
-        many = ', '.join(
-            f'{a} on {n} images' for a, n in sorted(counts.items())
-        )
-        splits = Counter(e.split or 'no split' for e in self.entries)
+        ends = dict.fromkeys((sizes[0], sizes[-1]))
+        size = ' to '.join(f'{h}x{w}' for h, w in ends)
         new, ids = self.label_map(), self.ids
+        splits = count(e.split or 'no split' for e in self.entries)
+        many = count(f'with {len(e.labels)}' for e in self.entries)
         lines = [
             f'{len(self.entries)} images of {size} (height x width)',
-            f'Splits       {", ".join(f"{n} {s}" for s, n in splits.items())}',
+            f'Splits       {splits}',
             f'Values       {checking.summarise(self.values)}',
-            f'Annotators   {many}',
+            f'Annotators   images: {many}',
+            f'Patients     {len(patients) or "unknown"}',
         ]
         for old in sorted(ids):
             name = f'class {new[old]}' if old in new else 'unlabelled'
@@ -100,9 +104,7 @@ class FolderLayout:
                 f'on average, below {np.quantile(agreement, 0.1):.2f} in a '
                 'tenth of the cases'
             )
-        return '\n'.join(
-            [*lines, f'Patients     {len(patients) or "unknown"}']
-        )
+        return '\n'.join(lines)
 
 
 def look_at_folder(root: str | Path) -> FolderLayout:
