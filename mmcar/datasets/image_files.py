@@ -7,7 +7,7 @@ each format is read by what reads it exactly, and what nobody does is refused.
 
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from torch import Tensor
 
 from ..structures.colours import visible
 from ..utils.errors import MissingFileError, UserError
-from ..utils.files import write_files
+from ..utils.files import write_file
 
 PNG_MAGIC = b'\x89PNG\r\n\x1a\n'
 TIFF_MAGICS = (b'II*\0', b'MM\0*', b'II+\0', b'MM\0+')
@@ -171,6 +171,8 @@ def read_bytes(path: str, backend_args: dict | None = None) -> bytes:
     """Read a file that a data set lists."""
     try:
         if backend_args is None and '://' not in path:
+            if Path(path).is_fifo():  # which would be waited for
+                raise UserError(f'{path}: a pipe; expected a file')
             return Path(path).read_bytes()
         from mmengine import fileio
 
@@ -234,8 +236,7 @@ def _channels_of_deep(
 
 
 def _decode(data: bytes, color_type: str) -> np.ndarray:
-    deep = decode_deep(data)
-    if deep is not None:
+    if (deep := decode_deep(data)) is not None:
         if not np.isfinite(deep[0]).all():
             raise UserError('NaN or infinite values; expected finite ones')
         return _channels_of_deep(*deep, color_type)
@@ -243,12 +244,12 @@ def _decode(data: bytes, color_type: str) -> np.ndarray:
     image = ImageOps.exif_transpose(open_8bit(data))
     if color_type == 'grayscale':
         return np.array(image.convert('L'))
-    # Grey with transparency too: mmcv would blend it with a colour.
-    if color_type == 'color':
-        return np.array(image.convert('RGB'))[..., ::-1]
-    if image.mode in ('L', 'LA', 'RGBA', 'CMYK'):
+    plain = image.mode in ('L', 'LA', 'RGBA', 'CMYK')
+    if color_type == 'unchanged' and plain:
         return np.array(image)
-    return np.array(image.convert('RGB'))[..., ::-1]  # palettes, single bits
+    # Palettes and single bits; grey with transparency too: mmcv would blend
+    # it with a colour.
+    return np.array(image.convert('RGB'))[..., ::-1]
 
 
 def read_image(
@@ -330,15 +331,6 @@ def encode_png(image: np.ndarray) -> bytes:
     return cv2.imencode('.png', image)[1].tobytes()
 
 
-def write_pngs(images: Mapping[Path, np.ndarray]) -> None:
-    """Write images one after the other, each whole or not at all.
-
-    Args:
-        images: By path, as `encode_png` takes them.
-    """
-    write_files((path, encode_png(image)) for path, image in images.items())
-
-
 def write_png(path: Path, image: np.ndarray) -> None:
-    """Write one image; see `write_pngs`."""
-    write_pngs({path: image})
+    """Write one image, whole or not at all; see `encode_png`."""
+    write_file(path, encode_png(image))

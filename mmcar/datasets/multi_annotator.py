@@ -13,9 +13,9 @@ from mmseg.registry import DATASETS
 from ..structures import ClassFlips, sample_key_below
 from ..utils.checks import one_of
 from ..utils.errors import UserError
-from ..utils.files import IMAGE_SUFFIXES, inside
+from ..utils.files import IMAGE_SUFFIXES, inside, write_files
 from . import listing
-from .image_files import write_png, write_pngs
+from .image_files import encode_png, write_png
 from .label_files import LABEL_SUFFIXES
 from .listing import Pair, Problem, list_files
 
@@ -233,7 +233,9 @@ class MultiAnnotatorWriter:
     ) -> None:
         """Write a sample: image (H, W) and annotators' masks (A, H, W)."""
         folder = inside(self.out_dir / 'annotations' / split, stem)
-        names = (folder / f'r{number}.png' for number in range(len(masks)))
-        write_pngs(dict(zip(names, masks, strict=True)))
+        write_files(
+            (folder / f'r{number}.png', encode_png(mask))
+            for number, mask in enumerate(masks)
+        )
         write_png(self.image_path(split, stem), image)
         self.written += 1

@@ -1,5 +1,7 @@
 """Images are read with the values of the file, or refused."""
 
+import os
+
 import cv2
 import mmcv
 import numpy as np
@@ -219,6 +221,12 @@ def test_a_small_file_may_not_unfold_into_gigabytes(tmp_path, monkeypatch):
     for open_file in (read_image, read_label):
         with pytest.raises(UserError, match=r'bomb\.tif: .* bytes'):
             open_file(str(path))
+
+
+def test_nobody_waits_for_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / 'pipe.png')
+    with pytest.raises(UserError, match=r'pipe\.png'):
+        read_image(str(tmp_path / 'pipe.png'))
 
 
 @settings(max_examples=60, deadline=None)

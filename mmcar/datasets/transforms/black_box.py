@@ -67,9 +67,8 @@ def cache_fault(path: Path, image: str) -> str | None:
     if len(tail) != length or not tail.startswith(end):
         return CUT
     seen = Path(image)
-    if seen.is_file() and seen.stat().st_mtime_ns > made.st_mtime_ns:
-        return STALE
-    return None
+    late = seen.is_file() and seen.stat().st_mtime_ns > made.st_mtime_ns
+    return STALE if late else None
 
 
 def read_settings(folder: str | Path) -> dict:
@@ -149,13 +148,15 @@ def _check_steps(steps: np.ndarray) -> None:
     total = steps.sum(0, dtype=np.int64)
     # Rounding adds half a step to each class at most.
     if not steps.any(0).all() or 2 * (total.max() - 255) > len(steps):
-        low, high = total.min() / 255, total.max() / 255
-        raise ValueError(f'probabilities of sums {low:.3g} to {high:.3g}')
+        raise ValueError(f'sums of {total.min()} to {total.max()} / 255')
 
 
 def _spread(ids: np.ndarray, top: np.ndarray, num_classes: int) -> np.ndarray:
     """All classes (K, H, W) from the top ones (k, H, W)."""
-    others = num_classes - len(ids)
+    others, order = num_classes - len(ids), np.sort(ids, axis=0)
+    sound = ids.dtype == np.uint8 and ids.shape == top.shape
+    if not sound or (order[1:] == order[:-1]).any():
+        raise ValueError(f'ids {ids.shape} of {ids.dtype}, not each once')
     rest = (1 - top.sum(0)).clip(0) / max(others, 1)
     full = np.broadcast_to(rest, (num_classes, *rest.shape)).copy()
     np.put_along_axis(full, ids.astype(np.int64), top, axis=0)
@@ -231,9 +232,8 @@ class LoadBlackBoxProbs(BaseTransform):
         if self.form == ARRAYS:
             probs = self._read_array(results)
         else:
-            classes = self._cache_classes
             path = cache_file(self.root, sample_key(results), self.form)
-            probs = read_cached(path, self.form, classes)
+            probs = read_cached(path, self.form, self._cache_classes)
             results['black_box_cache'] = self.form
         height, width = results['img_shape'][:2]
         mode = 'nearest' if self.form == 'labels' else 'bilinear'

@@ -68,16 +68,18 @@ def test_files_of_other_classes_are_refused(form):
 @pytest.mark.parametrize('form', ['top4', 'probs'])
 def test_numbers_that_are_no_probabilities_are_refused(form, tmp_path):
     with np.load(io.BytesIO(encode(random_probs(1.0), form))) as arrays:
-        arrays = dict(arrays)
-    probs = arrays.pop('probs')
+        probs, ids = arrays['probs'], arrays.get('ids')
+    own = {} if ids is None else dict(ids=ids)
+    strange = () if ids is None else (ids[:1], 0 * ids, ids.astype('i8'))
     for wrong in (
+        *(dict(probs=probs, ids=other) for other in strange),
         dict(probs=np.where(np.arange(9) == 4, 0, probs).astype(np.uint8)),
         dict(probs=np.linspace(-9, 9, probs.size).reshape(probs.shape)),
         dict(probs=np.full_like(probs, 200)),
         dict(probs=probs[0]),
         dict(another_name=probs),
     ):
-        np.savez(tmp_path / 'a.npz', **arrays, **wrong)
+        np.savez(tmp_path / 'a.npz', **{**own, **wrong})
         with pytest.raises(UserError, match=r'a\.npz'):
             read_cached(tmp_path / 'a.npz', form, 19)
 
