@@ -1,10 +1,11 @@
 import pytest
 import torch
 from mmengine.config import Config
+from mmseg.registry import MODELS
 
 from mmcar.compat.configs import read_config
 from mmcar.inference.model_loading import load_model
-from mmcar.models import CARSegmentor
+from mmcar.models import BaseBlackBox, CARSegmentor
 from tests.test_inference.models import (
     CLASSES,
     config_of,
@@ -43,21 +44,36 @@ def test_weights_must_fit(tmp_path):
             load_model(untrained)
 
 
+@MODELS.register_module()
+class SomebodysBlackBox(BaseBlackBox):
+    """Loads its own weights, and leaves them as PyTorch made them."""
+
+    def __init__(self, num_classes):
+        super().__init__(num_classes)
+        self.net = torch.nn.Conv2d(3, num_classes, 1)
+
+    def predict(self, image, data_samples):
+        return self.net(image).softmax(1)
+
+
 def test_a_model_without_weights_needs_no_checkpoint(tmp_path):
     inner = stock_config()
     weights = save_weights(inner, tmp_path / 'w.pth')
     path = tmp_path / 'stock.py'
     inner.dump(path)
-    black_box = dict(type='BlackBox', config=str(path), checkpoint=weights)
-    head = dict(
-        type='CARHead',
-        num_classes=4,
-        black_box=black_box,
-        generator=dict(type='GumbelSampler'),
-    )
-    model = toy_config(decode_head=head, discriminator=None)
-    loaded = load_model(config_of(model, pipeline()))
-    assert isinstance(loaded, CARSegmentor)
+    for black_box in (
+        dict(type='BlackBox', config=str(path), checkpoint=weights),
+        dict(type='SomebodysBlackBox', num_classes=4),
+    ):
+        head = dict(
+            type='CARHead',
+            num_classes=4,
+            black_box=black_box,
+            generator=dict(type='GumbelSampler'),
+        )
+        model = toy_config(decode_head=head, discriminator=None)
+        loaded = load_model(config_of(model, pipeline()))
+        assert isinstance(loaded, CARSegmentor)
     assert not loaded.training
     assert loaded.dataset_meta['classes'][3] == 'class 3'
 

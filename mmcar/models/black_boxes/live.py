@@ -69,7 +69,6 @@ class BlackBox(FrozenBlackBox):
                 found.weights,
                 f'black_box.checkpoint={found.weights!r}',
             )
-        self.requires_grad_(False)
         self.eval()
 
     def normalize(self, image: Tensor) -> Tensor:

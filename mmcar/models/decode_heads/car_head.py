@@ -72,7 +72,9 @@ class CARHead(BaseModule):
         self.num_classes = num_classes
         self.align_corners = align_corners
         self.ignore_index = ignore_index
-        self.black_box = MODELS.build(black_box) if black_box else None
+        self.black_box = None
+        if black_box:  # it may be anybody's, who did not think of this
+            self.black_box = MODELS.build(black_box).requires_grad_(False)
         self.calibration = self._build_calibration(calibration)
         self.generator = build_part('generator', generator, num_classes)
         self.scaling = ProbabilityScaling(num_classes, temperature)
