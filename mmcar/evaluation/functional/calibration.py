@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
-from ...sampling.kernels import class_argmax
+from ...sampling.kernels import class_argmax, row_blocks
 from ...structures import ClassFlips
 from ...utils.checks import at_least
 from ...utils.errors import UserError
@@ -237,10 +237,12 @@ def class_area_sums(
         images.
     """
     sums = torch.zeros(2, len(probs)).double()
-    for i, label in enumerate(labels):  # one by one: they may be large
-        own = None if weights is None else weights[i : i + 1]
-        _, ids, own = _observe(ignore_index, probs, label[None], own)
-        expected = torch.stack([(p.double() * own).sum() for p in probs])
+    for rows in row_blocks(labels.shape[1:]):  # they may be large
+        own = None if weights is None else weights[:, rows]
+        part, ids, own = _observe(
+            ignore_index, probs[:, rows], labels[:, rows], own
+        )
+        expected = (part.double() * own.sum(0)).sum((1, 2))
         labelled = torch.bincount(ids.flatten(), own.flatten(), len(probs))
         sums += torch.stack([expected, labelled]).cpu()
     return sums
