@@ -145,7 +145,8 @@ def load_model(
         model_cfg.test_cfg = {**(model_cfg.get('test_cfg') or {}), **test_cfg}
     with quiet():
         model = MODELS.build(model_cfg)
-    black_box: Any = getattr(model.decode_head, 'black_box', None)
+    head = getattr(model, 'decode_head', None)  # other methods have none
+    black_box: Any = getattr(head, 'black_box', None)
     if window is not None and isinstance(black_box, FrozenBlackBox):
         black_box.set_window(window)
     meta = {}

@@ -14,6 +14,7 @@ from tests.test_inference.models import (
     save_weights,
     stock_config,
 )
+from tests.test_models.test_methods.models import METHODS
 from tests.toys import toy_config
 
 
@@ -76,6 +77,13 @@ def test_a_model_without_weights_needs_no_checkpoint(tmp_path):
         assert isinstance(loaded, CARSegmentor)
     assert not loaded.training
     assert loaded.dataset_meta['classes'][3] == 'class 3'
+
+
+@pytest.mark.parametrize('name', METHODS)
+def test_methods_without_a_head_of_ours_load(name, tmp_path):
+    cfg = config_of(METHODS[name], pipeline())
+    weights = save_weights(cfg, tmp_path / 'w.pth')
+    assert load_model(cfg, weights).num_classes == 2
 
 
 def test_names_of_classes(tmp_path):
