@@ -8,7 +8,7 @@ import torch
 from torch import Generator, Tensor
 from typing_extensions import Unpack
 
-from ...sampling.kernels import label_dtype
+from ...sampling.kernels import label_dtype, row_blocks
 from ...structures import ClassFlips, label_distribution
 from ...utils.checks import at_least
 from ...utils.errors import UserError
@@ -51,27 +51,41 @@ class Truth(NamedTuple):
 
     def random_threshold(self, number: int, generator: Generator) -> Tensor:
         """Cut the label mean at one random level per sample, for all."""
-        return self._inverse_cdf(torch.rand(number, 1, 1, generator=generator))
+        levels = torch.rand(number, 1, 1, generator=generator)
+        return self._inverse_cdf(number, levels)
 
     def shared_gumbel(self, number: int, generator: Generator) -> Tensor:
         """Gumbel-max draws with one noise value per class and sample."""
         size = number, len(self.probs), 1, 1
         u = torch.rand(size, generator=generator).clamp_min(1e-30)
-        log_probs, noise = self.probs.log(), -(-u.log()).log()
-        dtype = label_dtype(len(log_probs))
-        return torch.stack(
-            [(log_probs + g).argmax(0).to(dtype) for g in noise]
-        )
+        maps = self._empty(number)
+        for rows in row_blocks(maps.shape[1:]):
+            log_probs = self.probs[:, rows].log()
+            for one, noise in zip(maps, -(-u.log()).log(), strict=True):
+                one[rows] = (log_probs + noise).argmax(0)
+        return maps
 
     def independent_pixels(self, number: int, generator: Generator) -> Tensor:
         """Right at every pixel, but pixels know nothing of each other."""
-        size = number, *self.probs.shape[1:]
-        return self._inverse_cdf(torch.rand(size, generator=generator))
+        size = self.probs.shape[1:]
+        levels = (torch.rand(size, generator=generator) for _ in range(number))
+        return self._inverse_cdf(number, levels)
 
-    def _inverse_cdf(self, u: Tensor) -> Tensor:
-        """Class whose share of [0, 1) holds u: (S, ...) -> (S, H, W)."""
-        edges, dtype = self.probs.cumsum(0)[:-1], label_dtype(len(self.probs))
-        return torch.stack([(edges <= x).sum(0, dtype=dtype) for x in u])
+    def _inverse_cdf(self, number: int, levels: Iterable[Tensor]) -> Tensor:
+        """Class whose share of [0, 1) holds a level, or one per pixel."""
+        maps = self._empty(number)
+        for one, level in zip(maps, levels, strict=True):
+            share = torch.zeros(())
+            one.zero_()
+            for probs in self.probs[:-1]:
+                share = share + probs
+                one += share <= level
+        return maps
+
+    def _empty(self, number: int) -> Tensor:
+        """Label maps (S, H, W) to be filled."""
+        size = number, *self.probs.shape[1:]
+        return torch.empty(size, dtype=label_dtype(len(self.probs)))
 
 
 SAMPLERS: dict[str, Callable[[Truth, int, Generator], Tensor]] = {
