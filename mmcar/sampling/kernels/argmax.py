@@ -59,7 +59,7 @@ def tiles(size: tuple[int, int], side: int) -> Iterator[Tile]:
             )
 
 
-def row_blocks(size: tuple[int, int]) -> Iterator[slice]:
+def row_blocks(size: Sequence[int]) -> Iterator[slice]:
     """Rows that cover an image, so many at a time as the cache holds."""
     height, width = size
     step = max(BLOCK // width, 1)
