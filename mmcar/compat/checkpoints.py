@@ -162,7 +162,7 @@ def load_url(
             os.makedirs(model_dir, exist_ok=True)
             torch.hub.download_url_to_file(url, path, None, progress)
         with open(path, 'rb') as file:
-            found = hashlib.file_digest(file, 'sha256').hexdigest()
+            found = hashlib.sha256(file.read()).hexdigest()
         if not found.startswith(expected or ''):
             raise UserError(
                 f'Checkpoint {url} is refused: {path}, kept of it, is not '

@@ -144,7 +144,7 @@ def hash_file(address: str) -> str:
         return address
     try:
         with open(address, 'rb') as file:
-            return hashlib.file_digest(file, 'sha256').hexdigest()
+            return hashlib.sha256(file.read()).hexdigest()
     except OSError as error:
         raise MissingFileError(
             f'black_box.checkpoint={address!r} cannot be read ({error}).'
