@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import torch
 
 NETWORK_ERRORS = (urllib.error.URLError, socket.gaierror)
-ROOM = 'free some space, or choose another folder with --work-dir'
+ROOM = 'free some space, or choose a folder on another disk'
 RIGHTS = 'change the rights of the file or folder'
 #: What to do about what a system says.
 ADVICE = {
