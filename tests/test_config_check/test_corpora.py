@@ -34,9 +34,10 @@ BROKEN = {
     'san-vit-l14_voc12aug-640x640': 'num_classes',
     'swin-tiny-patch4-window7_upernet_1xb8-20k_levir-256x256': 'norm_cfg',
 }
-#: Packages and downloads that a stock model may need to be built.
-NEEDED = ('mmdet', 'mmpretrain', 'mmcv', 'download', 'network', 'install')
-NEEDED += ('BaseModule.__init__()',)  # in the place of a class of mmdet
+#: Packages that a stock model may need to be built; the last one stands in
+#: the place of a class of mmdet.
+NEEDED = ('mmcv.ops', 'mmdet', 'mmpretrain', 'requirements/')
+NEEDED += ('BaseModule.__init__()',)
 RIGHT = corpus.read_corpus(corpus.HERE / 'legitimate.jsonl')
 TRIED = [case for case in RIGHT if case.get('tried', True)]
 #: What JSON cannot say: classes, tuples, numbers as keys.
@@ -149,8 +150,8 @@ def test_our_own_are_accepted(path):
 
 @pytest.mark.slow
 def test_all_can_be_built():
-    """Nothing but a missing package stops a config that is accepted."""
-    failed = {}
+    """Nothing but a missing package stops one: 62 of 681 by mmcv-lite."""
+    built, failed = 0, {}
     for path in STOCK:
         cfg = read(path)
         trace = Trace(cfg)
@@ -158,10 +159,11 @@ def test_all_can_be_built():
         try:
             with trace.building(), trace.at('model'):
                 MODELS.build(cfg.model)
+            built += 1
         except Exception as error:
             if not any(word in str(error) for word in NEEDED):
                 failed[path.stem] = str(error)
-    assert not failed
+    assert built > 600 and not failed
 
 
 WRONG = corpus.read_corpus(corpus.HERE / 'wrong.jsonl')
