@@ -2,6 +2,7 @@
 
 import argparse
 import ast
+import importlib
 import re
 import shlex
 import shutil
@@ -201,6 +202,20 @@ def test_commands_have_the_options_that_pages_give_them(monkeypatch):
         with pytest.raises(StopIteration):
             tool.main()
             pytest.fail(command)
+
+
+def test_python_of_pages_imports_what_there_is():
+    """Also where a block cannot run, for want of a user's own files."""
+    taken = set()
+    for page in PAGES:
+        for block in code_blocks(page):
+            for node in ast.walk(ast.parse(block)):
+                if 'mmcar' in (getattr(node, 'module', None) or ''):
+                    module = importlib.import_module(node.module)
+                    names = {name.name for name in node.names}
+                    assert not names - {*dir(module)}, page
+                    taken |= names
+    assert 'StochasticInferencer' in taken, 'the test finds imports'
 
 
 def test_the_model_of_the_config_keys():
