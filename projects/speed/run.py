@@ -86,11 +86,11 @@ def page(
     """The page of all tables and bars, and what figures depend on."""
     known = ', '.join(f'{key} {value}' for key, value in facts.items())
     parts = [
-        '# Speed\n\nWritten by `python projects/speed/run.py all`. '
-        'Seconds are processor seconds, medians of turns in which all '
-        'versions take part; `times_ours` is the ratio to ours in the same '
-        'run. Versions that are not ours are plain implementations of our '
-        f'own of how others do it.\n\n{INTRO.read_text()}\n{known}.'
+        f'# Speed\n\n{INTRO.read_text()}\nSeconds are processor seconds, '
+        'medians of turns in which all versions take part; `times_ours` is '
+        'the ratio to ours in the same run. Versions that are not ours are '
+        'plain implementations of our own of how others do it. Written by '
+        f'`python projects/speed/run.py all`: {known}.'
     ]
     if bars:
         met = sum(row['met'] == 'yes' for row in bars)
