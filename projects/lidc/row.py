@@ -91,6 +91,12 @@ def main() -> None:
     print(
         f'{row.title}, {seeds} seeds\n\n{markdown(summarise(scores, nodules))}'
     )
+    for seed in range(seeds):
+        found = runs.whole_scores(row, seed)
+        shown = ', '.join(
+            f'{name} {value:.4g}' for name, value in found.items()
+        )
+        print(f'\nseed {seed}: {shown}')
 
 
 if __name__ == '__main__':

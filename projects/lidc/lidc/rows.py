@@ -1,11 +1,15 @@
 """Which rows the table has, and how each is trained and tested."""
 
+import json
 from pathlib import Path
 
 from mmengine.runner import save_checkpoint
 
 from mmcar.utils.errors import UserError
-from projects.cpu_experiments.cpu_experiments.running import Experiments
+from projects.cpu_experiments.cpu_experiments.running import (
+    ENDED,
+    Experiments,
+)
 from projects.cpu_experiments.cpu_experiments.suite import Row
 
 from .averaged import join
@@ -25,6 +29,8 @@ ROWS = {
 F_OF = {TUNED: F}
 TAKEN_OVER = ('calibration', 'generator.net')
 TABLES = ('ged.csv', 'hm_iou.csv')
+# What a test says of all slices together.
+WHOLE = ('ECE', 'ECE_samples', 'NLL', 'flood_rate_16')
 
 
 def find_row(name: str) -> Row:
@@ -84,3 +90,14 @@ class LIDCRuns(Experiments):
         """Where the scores of every slice are."""
         folder = self.scores_file(row, seed).parent
         return [folder / name for name in TABLES]
+
+    def whole_scores(self, row: Row, seed: int) -> dict[str, float]:
+        """Scores of all slices together, and processor minutes of training."""
+        scores = json.loads(self.scores_file(row, seed).read_text())['scores']
+        trained = [(n, seed) for n in (row.name, *self.sources('', row.name))]
+        if row.name == ENSEMBLE:
+            trained = [(F, member) for member in range(MEMBERS)]
+        ended = (self.folder('', *training) / ENDED for training in trained)
+        minutes = (json.loads(path.read_text())['minutes'] for path in ended)
+        found = {name: scores[name] for name in WHOLE}
+        return found | {'processor minutes': sum(minutes)}

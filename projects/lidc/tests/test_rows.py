@@ -1,12 +1,22 @@
 """Every row has its configs, and a test keeps the scores of every slice."""
 
+import json
+
 import pytest
 from mmengine.config import Config
 
 from mmcar.utils.errors import UserError
 from tests.test_tools.project import ROOT
 
-from ..lidc.rows import F_OF, ROWS, F, LIDCRuns, find_row
+from ..lidc.rows import (
+    ENDED,
+    F_OF,
+    ROWS,
+    WHOLE,
+    F,
+    LIDCRuns,
+    find_row,
+)
 
 
 @pytest.fixture
@@ -68,3 +78,21 @@ def test_only_the_choice_of_settings_leaves_training_patients_out(runs):
 def test_an_unknown_row_lists_all():
     with pytest.raises(UserError, match='choose, free, ensemble, tuned'):
         find_row('fre')
+
+
+def test_minutes_are_of_all_that_a_row_needs(runs):
+    scores = dict.fromkeys(WHOLE, 0.5)
+    for seed in range(3):
+        folder = runs.folder('', F, seed)
+        folder.mkdir(parents=True)
+        (folder / ENDED).write_text(f'{{"minutes": {10**seed}}}')
+    expected = dict(free=100, tuned=103, ensemble=111)
+    for name, minutes in expected.items():
+        row = ROWS[name]
+        path = runs.scores_file(row, 2)
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(dict(scores=scores)))
+        if name == 'tuned':
+            path.parents[1].joinpath(ENDED).write_text('{"minutes": 3}')
+        found = runs.whole_scores(row, 2)
+        assert found == {**scores, 'processor minutes': minutes}
