@@ -1,6 +1,8 @@
 """Every row has its configs, and a test keeps the scores of every slice."""
 
 import json
+import sys
+from subprocess import run
 
 import pytest
 from mmengine.config import Config
@@ -96,3 +98,14 @@ def test_minutes_are_of_all_that_a_row_needs(runs):
             path.parents[1].joinpath(ENDED).write_text('{"minutes": 3}')
         found = runs.whole_scores(row, 2)
         assert found == {**scores, 'processor minutes': minutes}
+
+
+def test_its_script_reads_the_config_of_the_mean():
+    """As `row.py ensemble` does: classes of its config are registered once."""
+    script = (
+        "import sys; sys.path[:0] = ['projects/lidc', '.']; "
+        'from lidc.rows import ENSEMBLE, LIDCRuns; '
+        'from mmengine.config import Config; '
+        "Config.fromfile(LIDCRuns('w').config('', ENSEMBLE))"
+    )
+    run([sys.executable, '-c', script], cwd=ROOT, check=True)
