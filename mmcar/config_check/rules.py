@@ -268,7 +268,8 @@ def strange_padding(cfg: Config, parts: list[Part]) -> Found:
     """
     steps = [part for part in parts if part.section == 'train_dataloader']
     crops = any(step.is_a(RandomCrop) for step in steps)
-    if not crops or any(step.is_a(Pad) for step in steps):
+    pads = [setting(s, 'padding_mode') for s in steps if s.is_a(Pad)]
+    if not crops or 'constant' in pads:
         return
     for part in parts:
         ours = part.is_a(StochasticDataPreProcessor, SegDataPreProcessor)

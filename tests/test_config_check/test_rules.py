@@ -90,6 +90,7 @@ def test_padding_that_training_does_not_show():
         (None, DIVISOR, [CROP], False),
         (0, None, [CROP], False),
         (0, DIVISOR, [CROP, PAD], False),
+        (0, DIVISOR, [CROP, dict(PAD, padding_mode='edge')], True),
     ):
         pads = dict(type='SegDataPreProcessor', pad_val=pad_val)
         pads.update(test_cfg=test_cfg)
