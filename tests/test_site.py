@@ -21,6 +21,8 @@ def driver():
     if not (SITE / 'index.html').is_file():
         pytest.skip('no site: make docs')
     driver = start_browser()
+    # The embedded report is seen whole: a click scrolls its frame alone.
+    driver.set_window_size(1280, 1100)
     yield driver
     driver.quit()
 
