@@ -165,6 +165,36 @@ def test_a_stock_model_stays_what_it_was(stock, images):
     np.testing.assert_array_equal(result.decision, wanted)
 
 
+def test_a_stock_model_is_sampled_by_its_probabilities(stock, images):
+    result = stock(images[0], num_samples=800)[0]
+    error = np.abs(result.sample_probs - result.class_probs)
+    assert error.max() < 5 * 0.5 / np.sqrt(800)
+
+
+def test_the_pipeline_resizes_and_results_have_the_original_size(tmp_path):
+    resize = dict(type='Resize', scale=(32, 32), keep_ratio=False)
+    inferencer = untrained(stock_config(resize), tmp_path)
+    path = write_images(tmp_path / 'x', [(12, 20)])[0]
+    loaded = inferencer.load(list_images(path)[0]).packed
+    assert loaded['inputs'].shape == (3, 32, 32)
+    for result in inferencer([path, read_bgr(path)], num_samples=3):
+        assert result.samples.shape == (3, 12, 20)
+        assert result.image.shape == (12, 20, 3)
+
+
+@pytest.mark.parametrize('config', [own_config, stock_config])
+def test_windows_are_stitched_before_one_draw(config, tmp_path):
+    path = write_images(tmp_path / 'x', [(32, 48)])[0]
+    windows = {}, dict(window=(16, 16), stride=(12, 12)), dict(window=(32, 48))
+    whole, cut, one_window = (
+        untrained(config(), tmp_path, **window)(path, 4)[0]
+        for window in windows
+    )
+    assert np.abs(whole.class_probs - cut.class_probs).max() > 1e-3
+    assert whole.samples.shape == cut.samples.shape == (4, 32, 48)
+    np.testing.assert_array_equal(one_window.samples, whole.samples)
+
+
 def test_memory_is_bounded_by_waiting_batches(own, tmp_path, monkeypatch):
     """Images of many sizes do not pile up until the end."""
     sizes = [(16, 16 + k) for k in range(20)]

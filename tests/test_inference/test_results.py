@@ -42,6 +42,10 @@ def test_files(tmp_path):
     own(images[0], num_samples=2, seed=1, out_dir=tmp_path / 'out')
     again = {p for p in found if (tmp_path / 'out' / p).exists()}
     assert found - again == {'samples/0/002.png', 'npz/0.npz'}
+    result.name = '../x'
+    with pytest.raises(ValueError, match='leads out'):
+        result.save(tmp_path / 'out')
+    assert not (tmp_path / 'x.png').exists()
     array = np.zeros((400, 16, 3), np.uint8)  # no text to be taken for a path
     own(array, num_samples=1, out_dir=tmp_path / 'array')
     assert (tmp_path / 'array/decision/array_000.png').is_file()

@@ -149,16 +149,17 @@ def results_for(tmp_path, size=(4, 6)):
 def test_cached_probabilities_are_found_and_normalised(tmp_path, dtype):
     probs = np.random.default_rng(0).dirichlet(np.ones(5), (4, 6))
     stored = probs.transpose(2, 0, 1) * (255 if dtype is np.uint8 else 1)
-    (tmp_path / 'cache/train').mkdir(parents=True)
-    np.save(tmp_path / 'cache/train/x.npy', stored.round(3).astype(dtype))
+    (tmp_path / 'cache/train/p1').mkdir(parents=True)
+    np.save(tmp_path / 'cache/train/p1/0.5.npy', stored.round(3).astype(dtype))
     load = LoadBlackBoxProbs(str(tmp_path / 'cache'), num_classes=5)
-    packed = TRANSFORMS.build({'type': 'PackStochasticInputs'})(
-        load(results_for(tmp_path))
-    )
+    results = results_for(tmp_path) | dict(sample_key='train/p1/0.5.png')
+    packed = TRANSFORMS.build({'type': 'PackStochasticInputs'})(load(results))
     loaded = packed['data_samples'].black_box_probs.data.numpy()
     assert loaded.dtype == np.float32
     np.testing.assert_allclose(loaded.transpose(1, 2, 0), probs, atol=0.02)
     np.testing.assert_allclose(loaded.sum(0), 1, atol=1e-5)
+    with pytest.raises(UserError, match='leads out'):
+        load({**results_for(tmp_path), 'sample_key': '../train/p1/0.5.png'})
 
 
 def test_wrong_caches_are_named(tmp_path):

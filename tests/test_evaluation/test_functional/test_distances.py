@@ -78,6 +78,13 @@ def test_weights_are_repetitions(absent):
     assert not torch.allclose(found, hm_iou(x, y[:3], **how))
 
 
+def test_ignore_index_that_is_also_a_class():
+    # the label's 0 is void, a sample's 0 is a prediction like any other
+    x, y = torch.tensor([[[0, 1, 2]]]), torch.tensor([[[0, 1, 1]]])
+    terms = ged_terms(x, y, num_classes=3, ignore_index=0)
+    assert terms.cross.item() == pytest.approx(1 - (0.5 + 0) / 2)
+
+
 def random_flips(n, rng):
     ids = rng.permutation(2 * n + 2)[: 2 * n]
     probs = rng.choice([0, 1, 0.25, 0.5, 0.9], n)
@@ -94,8 +101,9 @@ def random_flips(n, rng):
     n=st.integers(1, 4),
     ignore=st.sampled_from([None, 255]),
     twins=st.booleans(),
+    blank=st.sampled_from(['', 'x', 'y', 'xy']),
 )
-def test_flips_equal_enumeration(seed, s, n, ignore, twins):
+def test_flips_equal_enumeration(seed, s, n, ignore, twins, blank):
     k, rng = 2 * n + 2, np.random.default_rng(seed)
     flips = random_flips(n, rng)
     x = bf.maps(s, k, seed=seed)
@@ -103,9 +111,16 @@ def test_flips_equal_enumeration(seed, s, n, ignore, twins):
     if not twins:
         for c, t, _ in flips:
             label[label == t] = c
-    got = ged_terms(x, label, flips=flips, num_classes=k)
-    labels, probs = bf.modes(label[0], flips)
     classes = [i for c, t, _ in flips for i in (c, t)]
+    other = min({*range(k)} - {*classes})  # nothing that could flip
+    for name, maps in (('x', x), ('y', label)):
+        if name in blank:
+            maps[maps != 255] = other
+    number = torch.arange(1, s + 1) % 3
+    how = dict(flips=flips, num_classes=k, sample_weights=number)
+    got = ged_terms(x, label, **how)
+    labels, probs = bf.modes(label[0], flips)
+    x = x.repeat_interleave(number, 0)
     want = bf.ged_terms(x, labels, probs, classes, 255, 'skip')
     np.testing.assert_allclose(got, want, atol=1e-9)
 

@@ -117,6 +117,18 @@ def test_bad_weights_of_observations(wrong):
         calibration(torch.full((2, 3, 3), 0.5), labels, weights=weights)
 
 
+def test_weights_of_every_image():
+    samples, labels = bf.maps(8, 3), bf.maps(4, 3, seed=1)
+    samples, labels = samples.view(2, 4, 5, 7), labels.view(2, 2, 5, 7)
+    weights = torch.rand(2, 4)
+    others = dict.fromkeys(SCORES, labels) | {hypotheses: samples[:, 0]}
+    for function, other in others.items():
+        both = function(samples, other, **THREE, sample_weights=weights)
+        for i in range(2):
+            how = THREE | dict(sample_weights=weights[i])
+            assert both[i] == function(samples[i], other[i], **how)
+
+
 def test_masks_count_as_labels():
     x, y = bf.maps(3, 2), bf.maps(2, 2, seed=1)
     for score in SCORES:

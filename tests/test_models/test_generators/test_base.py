@@ -38,6 +38,14 @@ def test_gumbel_marginals_of_one_image(noise, field):
     _assert_frequencies(samples, log_probs[0].exp())
 
 
+def test_gumbel_marginals_over_images():
+    sampler, keys = GumbelSampler(3), [str(i) for i in range(DRAWS // 16)]
+    z = SobolNoise()(keys, 16, sampler.noise_size, 0)
+    log_probs = _log_probs().expand(len(keys), -1, -1, -1)
+    samples = sampler(log_probs, log_probs, z).flatten(0, 1)
+    _assert_frequencies(samples, log_probs[0].exp())
+
+
 def test_recomputation_repeats_dropout():
     """The gradient belongs to the very samples of the forward pass."""
     small = dict(base_channels=4, depth=2, norm_cfg=None)

@@ -99,6 +99,7 @@ def test_argmax_is_the_decision():
 
 def test_independent_pixels_have_the_right_frequencies():
     probs, samples = sample('IndependentPixelSampler', 4000)
+    assert torch.equal(samples, sample('IndependentPixelSampler', 4000)[1])
     error = (probs[0] * (1 - probs[0]) / 4000).sqrt()
     assert ((samples.mean(0) - probs[0]).abs() < 4 * error).all()
     ids = samples.argmax(1).float().flatten(1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from mmcar.evaluation.functional.distances import hm_iou
+from mmcar.evaluation.functional.distances import ged_terms, hm_iou
 from mmcar.models.losses import SampleBatch
 from mmcar.models.losses.soft_iou import (
     EnergyLoss,
@@ -174,10 +174,11 @@ def test_matching_against_all_permutations():
         assert found == pytest.approx(best)
 
 
-def test_is_one_minus_hm_iou_of_crisp_samples():
+def test_crisp_samples_have_one_minus_hm_iou_and_the_unbiased_ged():
     torch.manual_seed(0)
     maps = torch.randint(0, 2, (6, 3, 5, 5))  # (M, B, H, W)
     labels = torch.randint(0, 2, (3, 4, 5, 5))
+    maps[:2] = labels[:, 1] = 0  # two maps without foreground agree
     samples = torch.stack([1.0 - maps, 1.0 * maps], dim=2)
     loss = MatchingLoss(loss_weight=2.0, classes=(1,), smooth=0.0)
     binary = dict(num_classes=2, classes=(1,))
@@ -186,6 +187,11 @@ def test_is_one_minus_hm_iou_of_crisp_samples():
     )
     found = loss(matched_batch(samples, labels)).item()
     assert found == pytest.approx(2 * expected, rel=1e-5)
+    how = binary | dict(absent='one')
+    terms = [ged_terms(maps[:, b], labels[b], **how) for b in range(3)]
+    expected = np.mean([2 * t.cross - t.samples * 6 / 5 for t in terms])
+    found = energy_loss(samples, labels, (1,), smooth=0.0).item()
+    assert found == pytest.approx(expected, rel=1e-5)
 
 
 def test_matching_leaves_out_ignored_pixels_and_maps():

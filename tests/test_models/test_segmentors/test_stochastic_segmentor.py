@@ -1,13 +1,15 @@
 """What every model that samples has from its base class."""
 
+import copy
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
 
 from mmcar.models.segmentors import stochastic_segmentor
 from mmcar.sampling import representative
-from mmcar.structures import floods
+from mmcar.structures import floods, to_original
 from mmcar.utils.errors import UserError
 from tests.test_models.test_segmentors.test_car_segmentor import with_black_box
 from tests.toys import toy_batch, toy_config, toy_model
@@ -83,6 +85,45 @@ def test_predictions_have_every_field():
             torch.testing.assert_close(one.sum(0), torch.ones(24, 20))
 
 
+def test_predictions_do_not_depend_on_batch_order_or_chunks():
+    model, batch = toy_model().eval(), toy_batch()
+    reverse = {key: value[::-1] for key, value in toy_batch().items()}
+    first = model.test_step(batch)
+    model.test_cfg['samples_per_chunk'] = 2
+    second = model.test_step(reverse)[::-1]
+    for pair in zip(first, second, strict=True):
+        torch.testing.assert_close(*(s.sample_probs.data for s in pair))
+
+
+@pytest.mark.parametrize(
+    'meta',
+    [
+        dict(ori_shape=(24, 20)),
+        dict(ori_shape=(9, 11)),
+        dict(flip=True, flip_direction='vertical'),
+        dict(flip=True, flip_direction='diagonal', ori_shape=(16, 20)),
+    ],
+)
+def test_one_hot_samples_are_those_of_probabilities_as_the_image_was(meta):
+    """Resized, and turned back where a test flipped the image."""
+    model = one_hot_model(num_classes=5, temperature=0.2)
+    batch = toy_batch(num_classes=5)
+    for sample in batch['data_samples']:
+        sample.set_metainfo(meta)
+    data = model.data_preprocessor(copy.deepcopy(batch))
+    state = model.encode(*data.values())
+    z = model.draw_noise(*data.values(), 5, (0,))
+    probs, log_probs = model.sample(state, z), model.log_probs(state)
+    for i, sample in enumerate(model.test_step(batch)):
+        resized = to_original(probs[:, i], sample.metainfo, False)
+        labels = sample.pred_samples.data.long()
+        assert torch.equal(labels, resized.argmax(1))
+        assert len(labels.unique()) > 2
+        torch.testing.assert_close(sample.sample_probs.data, resized.mean(0))
+        own = to_original(log_probs[i : i + 1].exp(), sample.metainfo, False)
+        torch.testing.assert_close(sample.seg_logits.data.exp(), own[0])
+
+
 def one_hot_model(test_cfg=None, **head):
     """A training-free model, whose label maps come in one chunk."""
     head = toy_config()['decode_head'] | head
@@ -113,6 +154,24 @@ def test_a_prediction_does_not_hold_those_of_the_batch():
             assert data.untyped_storage().nbytes() == data.nbytes, key
 
 
+def test_threads_may_ask_one_model_for_different_things():
+    model = toy_model().eval()
+    before = dict(model.test_cfg)
+    calls = [(n, seed) for n in (1, 2, 3) for seed in (0, 7)] * 4
+
+    def draw(call):
+        samples = model.test_step(toy_batch(), *call)
+        return torch.stack([s.pred_samples.data for s in samples])
+
+    alone = [draw(call) for call in calls]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(draw, calls))
+    for call, one, other in zip(calls, alone, together, strict=True):
+        assert one.shape[1] == call[0] and torch.equal(one, other)
+    assert not torch.equal(alone[4], alone[5])
+    assert model.test_cfg == before
+
+
 def test_a_call_cannot_keep_more_than_is_drawn():
     model = toy_model(test_cfg=dict(num_samples=2, support_points=4))
     for asked in (0, 5):
@@ -140,6 +199,7 @@ def test_support_points_are_some_of_the_draws_that_stand_for_all():
 
 
 LARGEST = (1.0, 0.4)
+SOME = dict(num_samples=8, support_points=64)
 
 
 def flooding_model(**test_cfg):
@@ -162,8 +222,14 @@ def samples_of(model):
 def test_no_sample_floods_and_the_others_stay_as_they_are():
     plain = samples_of(flooding_model())
     kept = samples_of(flooding_model(max_class_area=LARGEST))
+    few, some = (
+        samples_of(flooding_model(max_class_area=LARGEST, **asked))
+        for asked in (dict(num_samples=9), SOME)
+    )
     largest = torch.tensor(LARGEST).double()
-    for before, after in zip(plain, kept, strict=True):
+    for i, (before, after) in enumerate(zip(plain, kept, strict=True)):
+        assert torch.equal(few[i], after[:9])  # the first of more
+        assert len(some[i]) == 8 and not floods(some[i], largest).any()
         flooded = floods(before, largest)
         assert flooded.any() and not flooded.all()
         assert not floods(after, largest).any()
