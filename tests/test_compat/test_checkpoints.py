@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import logging
+import os
 import pickle
 import sys
 from collections.abc import Callable
@@ -128,7 +129,9 @@ class TestEveryWay:
             'torchvision': lambda s: f'torchvision://{s}',
         }[request.param]
 
-    def test_code_is_refused(self, site, name):
+    def test_code_is_refused(self, site, name, monkeypatch):
+        asked = 'TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD', '1'
+        monkeypatch.setenv(*asked)  # not even then
         for load in (
             CheckpointLoader.load_checkpoint,
             lambda path: load_checkpoint(torch.nn.Linear(1, 1), path),
@@ -138,6 +141,9 @@ class TestEveryWay:
                 load(name('bites'))
             assert name('bites') in str(error.value)
         assert not site.trap.exists()
+        torch.load(site.folder / 'bites.pth', weights_only=False)
+        assert site.trap.exists()  # the trap was live
+        assert asked in os.environ.items()
 
     def test_text_is_dropped(self, name):
         loaded = CheckpointLoader.load_checkpoint(name('text'))

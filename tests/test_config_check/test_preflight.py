@@ -1,6 +1,7 @@
 """What would fail later fails first, and nothing changes."""
 
 import random
+import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -107,6 +108,19 @@ def test_warnings_are_errors_if_that_is_wanted(tmp_path):
         dry_run(config(cfg, tmp_path, 'strict'), strict=True)
 
 
+def test_images_that_share_a_key(tmp_path):
+    cfg = small(tmp_path / 'data')
+    dataset = cfg['train_dataloader']['dataset']
+    shutil.copytree(tmp_path / 'data', tmp_path / 'other')
+    other = {**dataset, 'data_root': str(tmp_path / 'other')}
+    joined = dict(type='ConcatDataset', datasets=[dataset, other])
+    cfg['train_dataloader']['dataset'] = joined
+    with pytest.raises(ConfigError, match=r'train_dataloader.*key_prefix'):
+        dry_run(config(cfg, tmp_path, 'joined'))
+    other['key_prefix'] = 'other'
+    assert 'Total' in dry_run(config(cfg, tmp_path, 'joined_with_prefix'))
+
+
 def test_a_config_that_is_only_tested(tmp_path):
     cfg = small(tmp_path / 'data')
     for key in ('dataloader', 'evaluator', 'cfg'):
@@ -141,12 +155,8 @@ def test_a_stock_sampler_still_gives_its_sequence_after_a_look():
 def test_numbers_in_the_units_of_the_images():
     model = toy_model()
     for std, largest, right in (
-        (0.2, 255, False),
-        (0.2, 1, True),
-        (50.0, 255, True),
-        (1, 4000, True),
-        (0, 255, False),
-        (-1, 255, False),
+        *((0.2, 255, False), (0.2, 1, True), (50.0, 255, True)),
+        *((1, 4000, True), (0, 255, False), (-1, 255, False)),
     ):
         model.data_preprocessor.std = torch.full((3, 1, 1), float(std))
         found = other_units(model, [torch.full((3, 2, 2), largest)])

@@ -267,6 +267,8 @@ def test_stacks_and_animations_are_refused(tmp_path, kind):
             cv2.imencode('.tif', random_pixels('u2', 5, 6, 4))[1].tobytes(),
             'uint16 by LZW; expected no packing',
         ),
+        (tiff(np.full((5, 6, 1), np.nan, 'f4')), 'NaN or infinite'),
+        (tiff(np.full((5, 6, 1), -np.inf, 'f4')), 'NaN or infinite'),
         (tiff(random_pixels('f4', 5, 6, 7)), "7 channels.*'unchanged'"),
         (by_pillow(random_pixels('u1', 9, 9, 3), 'JPEG2000'), 'JPEG2000'),
         (b'no image at all', 'not a readable image'),

@@ -7,7 +7,7 @@ import pytest
 from mmcar.datasets import MultiAnnotatorDataset, MultiAnnotatorWriter
 from mmcar.utils.errors import UserError
 
-from .samples import CLASSES, PREFIX, make_set, write
+from .samples import CLASSES, PREFIX, make_set, truncate, write
 
 STEPS = ('LoadCheckedImage', 'LoadMultiAnnotations', 'PackStochasticInputs')
 DRAW = [{'type': step} for step in STEPS]
@@ -99,6 +99,25 @@ def test_keys_hold_the_whole_path(tmp_path, ann_file):
         data = build(root, pipeline=ALL, **options)
         keys = {data[i]['data_samples'].sample_key for i in range(3)}
         assert keys == {'train/p1/s/0.png', 'train/p2/s/0.png', 'train/1.png'}
+
+
+def test_broken_files_are_named_at_load(tmp_path):
+    with pytest.raises(FileNotFoundError, match='check data_root'):
+        build(tmp_path)
+    label = make_set(tmp_path) / 'annotations/train/a/r1.png'
+    data = build(tmp_path, pipeline=ALL)
+    image = tmp_path / 'images/train/a.png'
+    for name, spoil in (
+        (r'r1\.png: .*\(3, 4\)', lambda: write(label, np.zeros((3, 4), 'u1'))),
+        (r'a\.png: not a readable', lambda: truncate(image)),
+    ):
+        spoil()
+        with pytest.raises(UserError, match=name):
+            data[0]
+    image.unlink()
+    (tmp_path / 'annotations/train/b/r0.png').unlink()
+    with pytest.raises(ValueError, match=r'r0\.png: no image'):
+        build(tmp_path)
 
 
 def test_indices_beyond_the_images_are_refused(tmp_path):

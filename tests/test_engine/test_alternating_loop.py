@@ -5,6 +5,7 @@ from torch import nn
 
 from mmcar.engine import Schedule
 from mmcar.engine.alternating_loop import ACCURACY
+from mmcar.models.segmentors.training import NonFiniteLossError
 from mmcar.utils.errors import UserError
 from tests.test_engine.runs import (
     ADAM,
@@ -127,7 +128,10 @@ def test_discriminator_rests_while_it_is_too_good(tmp_path):
 POISON = dict(type='PoisonHook', at=12)
 
 
-def test_skips_a_loss_that_is_not_finite(tmp_path):
+def test_stops_at_a_loss_that_is_not_finite_or_skips_it(tmp_path):
+    whole = tmp_path / 'raise/iter_10.pth'
+    with pytest.raises(NonFiniteLossError, match=f'loss_ce .* 13.*{whole}'):
+        train(whole.parent, custom_hooks=[POISON])
     runner = train(
         tmp_path,
         model=toy_config(nonfinite='skip'),

@@ -93,6 +93,17 @@ def test_scores_of_another_test_are_kept(tmp_path):
     assert [report['scores'] for report in kept] == [2, 0, 1]
 
 
+def test_figures(trained, tmp_path):
+    config, work_dir = trained
+    shutil.copytree(work_dir, tmp_path / 'work')
+    args = (work_dir / 'iter_8.pth', '--images', 2, '--work-dir')
+    tool = ROOT / 'tools/analysis_tools/figures.py'
+    result = run(tool, config, *args, tmp_path / 'work')
+    assert result.returncode == 0, result.stderr
+    drawn = {path.stem for path in tmp_path.glob('work/figures/*.png')}
+    assert drawn == {'samples', 'reliability', 'training'}
+
+
 def test_resume_goes_on(trained, tmp_path):
     config, work_dir = trained
     shutil.copytree(work_dir, tmp_path / 'work')

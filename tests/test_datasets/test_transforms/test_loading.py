@@ -160,6 +160,27 @@ def test_paths_lead_to_the_copies(tmp_path):
         step(dict(img_path='0.png'))
 
 
+FLIPS = ((1, 6, 8 / 17), (2, 7, 7 / 17), (3, 8, 1 / 17), (4, 9, 1.0))
+
+
+def test_flip_frequencies_match_the_table():
+    np.random.seed(1)
+    label = np.array([0, 1, 2, 3, 4, 5, 255], np.uint8).repeat(5)
+    transform, draws = RandomClassFlips(FLIPS), 4000
+    maps = [transform(dict(gt_seg_map=label)) for _ in range(draws)]
+    maps = np.stack([m['gt_seg_map'] for m in maps]).reshape(draws, 7, 5)
+    # A whole class has one state, everything else stays.
+    assert (maps == maps[..., :1]).all()
+    assert (maps[:, [0, 5, 6], 0] == [0, 5, 255]).all()
+    sources, twins, probability = map(np.array, zip(*FLIPS, strict=True))
+    flipped = maps[:, 1:5, 0] == twins
+    assert (flipped | (maps[:, 1:5, 0] == sources)).all()
+    error = np.sqrt(probability * (1 - probability) / draws)
+    assert (abs(flipped.mean(0) - probability) <= 3 * error).all()
+    correlation = np.corrcoef(flipped[:, :3].T)[np.triu_indices(3, 1)]
+    assert abs(correlation).max() < 3.5 / np.sqrt(draws)
+
+
 def test_flips_change_the_drawn_label_alone():
     results = coded_results(8, 8, 1)
     results['class_flips'] = ((1, 200, 1.0),)

@@ -177,3 +177,12 @@ class TestCheckpoint:
         found = find_model(dict(config=config, checkpoint='pretrained'))
         assert found.weights.startswith('https://')
         assert 'bisenetv2' in found.weights
+
+
+@pytest.mark.parametrize(
+    'test_cfg', [dict(mode='slid'), dict(mode='slide', crop_size=(8, 8))]
+)
+def test_windows_that_cannot_be(test_cfg):
+    segmentor = dict(type='EncoderDecoder', **parts(), test_cfg=test_cfg)
+    with pytest.raises(ValueError, match=r'segmentor\.test_cfg\.\w+='):
+        BlackBox(segmentor=segmentor)

@@ -2,6 +2,9 @@
 
 import copy
 import math
+import os
+import subprocess
+import sys
 from collections import defaultdict
 from contextlib import contextmanager
 
@@ -22,6 +25,7 @@ from mmcar.models.segmentors.training import (
 )
 from mmcar.utils.errors import UserError
 from tests.test_models.test_segmentors.test_car_segmentor import with_black_box
+from tests.test_tools.project import ROOT
 from tests.toys import toy_batch, toy_config, toy_model, toy_optims
 
 
@@ -311,6 +315,42 @@ def test_a_huge_pixel_does_not_make_statistics_infinite(phase):
     model.nonfinite = 'raise'
     with pytest.raises(NonFiniteLossError, match='running statistics not'):
         model.train_step(batch, active)
+
+
+MEMORY = """
+from pathlib import Path
+import torch
+from mmengine.registry import init_default_scope
+import mmcar
+from tests.toys import toy_batch, toy_config, toy_model, toy_optims
+
+torch.set_num_threads(1)
+init_default_scope('mmseg')
+head = toy_config()['decode_head'] | dict(num_classes=12)
+head['generator'].update(base_channels=8, norm_cfg=None)
+model = toy_model(decode_head=head)
+optims = toy_optims(model)
+optims = {key: optims[key] for key in ('generator', 'discriminator')}
+# Peaks never fall: from the smallest step, which loads libraries, upwards.
+for size, number, chunk in (32, 4, 2), (96, 4, 4), (96, 20, 4), (96, 20, 20):
+    model.train_cfg.update(num_samples=number, samples_per_chunk=chunk)
+    model.train_step(toy_batch((size, size), num_classes=12), optims)
+    # Not ru_maxrss, which starts at the size of the process that began this.
+    status = Path('/proc/self/status').read_text()
+    print(status.split('VmHWM:')[1].split()[0])
+"""
+
+
+@pytest.mark.skipif(sys.platform != 'linux', reason='reads /proc')
+def test_memory_of_a_step_does_not_grow_with_samples():
+    # Give freed tensors back at once: fragments are not what is measured.
+    env = {**os.environ, 'MALLOC_MMAP_THRESHOLD_': '65536'}
+    command = [sys.executable, '-c', MEMORY]
+    out = subprocess.check_output(command, cwd=ROOT, env=env, text=True)
+    start, *peaks = map(int, out.split()[-4:])
+    few, chunked, whole = (peak - start for peak in peaks)
+    assert chunked <= 1.5 * few
+    assert whole > 3 * few  # the measure sees what it should
 
 
 class AutocastOptim(OptimWrapper):

@@ -16,7 +16,7 @@ from tests.test_tools.project import loader
 
 from .browsing import Visit, start_browser
 from .reading import read_page
-from .unpacking import unpack_maps
+from .unpacking import unpack, unpack_maps
 
 pytestmark = pytest.mark.browser
 SIZE = (24, 32)
@@ -126,6 +126,16 @@ def test_a_bin_of_the_reliability_diagram_filters_and_sorts(visit):
     visit.press('ESCAPE')
     visit.find('#clear-filter').click()
     assert len(shown_names(visit)) == len(rows)
+
+
+def test_a_bar_of_the_histogram_filters(visit):
+    for place in range(len(visit.all('#histogram .choice'))):
+        bar = visit.all('#histogram .choice')[place]
+        words = bar.get_attribute('aria-label')
+        count = int(re.search(r'(\d+) image', words)[1])
+        visit.run('arguments[0].dispatchEvent(new MouseEvent("click"))', bar)
+        assert len(shown_names(visit)) == count
+        visit.find('#clear-filter').click()
 
 
 def test_rows_open_by_keyboard_and_back_returns(visit):
@@ -238,6 +248,72 @@ def test_a_class_that_no_sample_has_is_told_honestly(flips):
     assert 'nothing to show' in words and 'less than 1 %' in words
     assert not flips.find('#given-pictures').is_displayed()
     assert len(flips.all('#filmstrip .sample')) == 16
+
+
+def test_flip_states_are_those_of_the_samples(flips):
+    _, _, samples = unpack_maps(read_page(flips.path).images[0])
+    twin = np.mean([(sample == 2).any() for sample in samples])
+    assert 0 < twin < 1
+    flips.show_image(0)
+    assert f'cell2 {100 * twin:.0f} %' in flips.find('#flips').text
+    assert 'Contour boxplot' not in flips.texts('#modes button')
+    flips.click_pixel(12, 12, *SIZE)
+    flips.find('#given-choices input[value="2"]').click()
+    assert flips.find('#given-share').text == f'{round(16 * twin)} of 16'
+
+
+def test_a_hypothesis_shows_its_samples_alone(visit):
+    hypothesis = read_page(visit.path).images[0]['hypotheses'][0]
+    visit.show_image(0)
+    button = visit.find('#hypotheses button')
+    assert f'{100 * hypothesis["probability"]:.0f} %' in button.text
+    button.click()
+    names = [f'S{i + 1}' for i in hypothesis['members']]
+    assert visit.texts('#filmstrip .sample') == names
+    visit.press('ESCAPE')
+    assert len(visit.all('#filmstrip .sample')) == 16
+
+
+SLIDE = """
+const slider = document.querySelector('#threshold');
+slider.value = arguments[0];
+slider.dispatchEvent(new Event('input', { bubbles: true }));
+"""
+
+
+def test_the_threshold_cuts_the_probability(visit):
+    percents = unpack(read_page(visit.path).images[0]['probs']['1'])
+    visit.show_image(0)
+    visit.press('4')
+    for threshold in (30, 76):
+        visit.run(SLIDE, threshold)
+        area = 100 * (percents >= threshold).mean()
+        expected = f'at least {threshold} %: {area:.1f} % of the image'
+        assert expected in visit.find('#stage-words').text
+
+
+def test_another_image_by_keyboard(visit):
+    page = read_page(visit.path)
+    visit.show_image(0)
+    assert visit.find('#image-name').text == page.images[0]['name']
+    for key, image in ('DOWN', page.data['explored'][1]), ('UP', 0):
+        visit.press(f'PAGE_{key}')
+        there = f'#image={image}'
+        visit.wait('return location.hash === arguments[0]', there)
+    assert visit.find('#previous-image').get_attribute('disabled')
+
+
+OUTLINE = """
+const style = getComputedStyle(document.activeElement);
+return style.outlineStyle === 'none' ? 0 : parseFloat(style.outlineWidth);
+"""
+
+
+def test_focus_is_seen(visit):
+    visit.show_image(0)
+    for _ in range(13):
+        visit.press('TAB')
+        assert visit.run(OUTLINE) >= 2
 
 
 def test_views_and_the_cross_by_keyboard(visit):

