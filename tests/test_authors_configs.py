@@ -143,17 +143,9 @@ def test_elbo_baselines_have_no_f(beta):
 
 def test_both_cvae_gans_with_l_cal():
     experiments = ROOT / 'projects/cpu_experiments/configs/lidc-shapes'
-    for with_, without in (
-        (
-            CAR / 'cvae-gan-cal_lidc_reparameterized.py',
-            CAR / 'cvae-gan-cal_lidc.py',
-        ),
-        (
-            experiments / 'ct_cvae-gan-cal.py',
-            experiments / 'ct_cvae-gan-cal_no-gradient.py',
-        ),
-    ):
-        with_, without = (Config.fromfile(p).model for p in (with_, without))
+    lidc, ct = CAR / 'cvae-gan-cal_lidc', experiments / 'ct_cvae-gan-cal'
+    for pair in (f'{lidc}_reparameterized', lidc), (ct, f'{ct}_no-gradient'):
+        with_, without = (Config.fromfile(f'{p}.py').model for p in pair)
         assert without.decode_head.generator.pop('reparameterize') is False
         assert with_.decode_head.generator.pop('reparameterize', True) is True
         assert with_ == without  # that is all

@@ -81,8 +81,3 @@ class TestEnableAmp:
         cfg = Config(dict(optim_wrapper=one))
         cli.enable_amp(cfg)
         assert cfg.optim_wrapper.type == 'AmpOptimWrapper'
-
-
-def test_format_table():
-    table = cli.format_table([['score', 'v'], ['GED_16', '0.1']])
-    assert table.splitlines() == ['score     v', '-' * 11, 'GED_16  0.1']

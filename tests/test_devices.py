@@ -27,12 +27,8 @@ LOOKERS = {'training.py'}
 # vector seeds a generator or chooses a model, regions are found by OpenCV,
 # what floods decides whether to draw again.
 COPIES = {
-    'soft_iou.py',
-    'samplers.py',
-    'mc_dropout.py',
-    'mixture.py',
-    'stochastic_segmentor.py',
-    'field_samplers.py',
+    *('soft_iou.py', 'samplers.py', 'mc_dropout.py', 'mixture.py'),
+    *('stochastic_segmentor.py', 'field_samplers.py'),
 }
 LOOKS = {'__bool__', 'item', 'tolist', '__int__', '__float__', '__index__'}
 

@@ -79,12 +79,7 @@ model = dict(
     data_preprocessor=dict(type='SegDataPreProcessor'),
     backbone=dict(type='UNet', base_channels=4),
     decode_head=dict(
-        type='FCNHead',
-        in_channels=4,
-        in_index=4,
-        channels=4,
-        num_classes=19,
-    ),
+        type='FCNHead', in_channels=4, in_index=4, channels=4, num_classes=19),
     test_cfg=dict(mode='whole'),
 )
 """

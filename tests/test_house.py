@@ -9,20 +9,10 @@ import mmcar
 
 PACKAGE = Path(mmcar.__file__).parent
 ROOMS = [
-    ('version', 'utils'),
-    ('structures',),
-    ('sampling',),
-    ('wrapped_model',),
-    ('compat',),
-    ('datasets',),
-    ('evaluation',),
-    ('models',),
-    ('engine',),
-    ('report',),
-    ('inference',),
-    ('config_check',),
-    ('apis',),
-    ('cli',),
+    *(('version', 'utils'), ('structures',), ('sampling',)),
+    *(('wrapped_model',), ('compat',), ('datasets',), ('evaluation',)),
+    *(('models',), ('engine',), ('report',), ('inference',)),
+    *(('config_check',), ('apis',), ('cli',)),
 ]
 RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}
 # Beyond the order: neither may know the other, though one is above.

@@ -71,12 +71,6 @@ class TestRequirements:
         for name in (*names, 'tests', 'docs', 'deploy', 'notebook'):
             assert declared(name) <= pins, name
 
-    def test_pre_commit_uses_the_pinned_ruff(self):
-        hooks = yaml.safe_load((ROOT / '.pre-commit-config.yaml').read_text())
-        (rev,) = [r['rev'] for r in hooks['repos'] if 'ruff' in r['repo']]
-        pins = (ROOT / 'requirements' / 'constraints.txt').read_text()
-        assert f'ruff=={rev.removeprefix("v")}\n' in pins
-
 
 # Runs in a process of its own: setuptools patches what it finds.
 BUILD = """
@@ -197,15 +191,6 @@ class TestEnvironments:
     def entries(self, kind: str) -> list[str]:
         lines = self.log.read_text().splitlines()
         return [line for line in lines if line.startswith(kind)]
-
-    def test_new_folder_and_nothing_to_do(self):
-        venv = self.folder / 'a' / 'venv'
-        assert self.make(venv)[0] == 0
-        assert len(self.entries('made')) == 1
-        installed = len(self.entries('end'))
-        assert installed > 0
-        assert self.make(venv)[0] == 0
-        assert len(self.entries('end')) == installed
 
     @pytest.mark.parametrize('name', ['data/', 'thesis.txt', 'my venv'])
     def test_what_is_of_somebody_stays(self, name):

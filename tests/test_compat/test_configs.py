@@ -55,15 +55,9 @@ class TestPlainConfig:
     @pytest.mark.parametrize(
         'text',
         [
-            "a = __import__('os')",
-            'dict = print\na = dict(1)',
-            "a = dict.fromkeys('ab')",
-            "a = f'{print(1)}'",
-            'a = dict(*b)',
-            "_base_ = '/tmp/evil.py'",
-            "a = '{{ $HOME:x }}'",
-            'a = (',
-            None,
+            *("a = __import__('os')", 'dict = print\na = dict(1)'),
+            *("a = dict.fromkeys('ab')", "a = f'{print(1)}'", 'a = dict(*b)'),
+            *("_base_ = '/tmp/evil.py'", "a = '{{ $HOME:x }}'", 'a = (', None),
         ],
     )
     def test_more_than_data(self, text):

@@ -1,10 +1,8 @@
 """What a quiet console shows, and what it leaves to the log file."""
 
-import warnings
-
 from mmengine.logging import MMLogger
 
-from mmcar.compat.console import STACK_WARNINGS, is_quiet, quiet, quieten
+from mmcar.compat.console import quieten
 
 
 def test_only_warnings_that_concern_the_user_are_shown(tmp_path, capsys):
@@ -25,18 +23,3 @@ def test_only_warnings_that_concern_the_user_are_shown(tmp_path, capsys):
     assert 'FileClient' in log
     assert 'update skipped' in log
     assert 'weight, ' * 200 in log
-
-
-def test_named_warnings_of_the_stack_are_silenced_and_no_others():
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter('always')
-        assert not is_quiet()
-        with quiet():
-            assert is_quiet()
-            for text in STACK_WARNINGS:
-                warnings.warn(f'{text} and so on', stacklevel=1)
-            warnings.warn('images with NaN', stacklevel=1)
-        assert not is_quiet()
-        warnings.warn(STACK_WARNINGS[0], stacklevel=1)
-    texts = [str(warning.message) for warning in caught]
-    assert texts == ['images with NaN', STACK_WARNINGS[0]]

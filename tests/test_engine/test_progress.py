@@ -51,13 +51,6 @@ def test_measured_kinds_are_exact():
     assert left.seconds() == pytest.approx(true_seconds(1160))
 
 
-def test_a_kind_not_seen_yet_costs_as_others_of_its_phase():
-    left = RemainingTime(Schedule([F, G]))
-    for i in range(1010):
-        left.measure(i, cost(i))
-    assert left.seconds() == pytest.approx(290 * 1.5)
-
-
 @pytest.mark.parametrize('begin', [1, 5, 100])
 @pytest.mark.parametrize('interval', [3, 4, 20])
 def test_validations_are_those_of_the_stock_loop(begin, interval):

@@ -54,11 +54,8 @@ def test_files(tmp_path):
 @pytest.mark.parametrize(
     ('given', 'out'),
     [
-        ('in', 'in'),
-        ('in/**/*.png', 'in/overlay'),
-        ('overlay', '.'),
-        (['in', 'overlay/p/a.png'], '.'),
-        ('npz/*.png', '.'),
+        *(('in', 'in'), ('in/**/*.png', 'in/overlay'), ('overlay', '.')),
+        *((['in', 'overlay/p/a.png'], '.'), ('npz/*.png', '.')),
     ],
 )
 def test_results_lie_neither_among_images_nor_over_them(

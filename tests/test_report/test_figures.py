@@ -3,62 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from mmcar.report import (
-    draw_curves,
-    draw_reliability,
-    find_logs,
-    pictures,
-    read_curves,
-)
-from mmcar.report import figures as grid
-from mmcar.structures.colours import overlay_palette
-
-
-def row(size=(6, 8), samples=3, labels=2, classes=2):
-    rng = np.random.default_rng(0)
-    probs = rng.dirichlet(np.ones(classes), size).transpose(2, 0, 1)
-    return grid.SampleRow(
-        image=rng.integers(0, 256, (*size, 3), np.uint8),
-        samples=rng.integers(0, classes, (samples, *size)),
-        probs=probs,
-        labels=rng.integers(0, classes, (labels, *size)) if labels else None,
-    )
-
-
-def draw(rows, num_samples=8):
-    return grid.draw_sample_grid(rows, overlay_palette(24), num_samples)
-
-
-def shown(figure):
-    """Titles of the columns and the number of pictures in each row."""
-    axes = figure.axes
-    heads = [a.get_title() for a in axes if a.get_title()]
-    pictures = [len(a.get_images()) for a in axes]
-    return heads, np.reshape(pictures, (-1, len(heads))).sum(1).tolist()
-
-
-def test_columns_follow_what_is_there():
-    heads, pictures = shown(draw([row(), row(labels=0)]))
-    assert heads == [
-        *('image', 'annotator 1', 'annotator 2', 'mean', 'entropy'),
-        *('sample 1', 'sample 2', 'sample 3'),
-    ]
-    assert pictures == [8, 6]
-    many = [row(samples=20, labels=9, classes=24)]
-    figure = draw(many, 5)
-    assert shown(figure)[1] == [1 + 4 + 2 + 5]
-    heads, _ = shown(draw([row(labels=0)]))
-    assert 'annotator 1' not in heads
-    with pytest.raises(ValueError, match='rows is empty'):
-        draw([])
-
-
-def test_a_palette_counts_if_it_has_every_class():
-    meta = dict(palette=[[1, 2, 3], [4, 5, 6], [7, 8, 9]])
-    assert pictures.dataset_palette(meta, 3).tolist() == meta['palette']
-    for other in (None, {}, dict(palette=None), meta):
-        found = pictures.dataset_palette(other, 4)
-        assert (found == overlay_palette(4)).all()
+from mmcar.report import draw_curves, draw_reliability, find_logs, read_curves
 
 
 def test_shows_filled_bins_and_ece():

@@ -7,7 +7,6 @@ from mmcar.report import (
     draw_hypotheses,
     draw_uncertainty,
 )
-from mmcar.report.image_figures import zoom
 from mmcar.structures.colours import overlay_palette
 
 
@@ -82,13 +81,3 @@ def test_contour_boxplot_names_its_parts(tmp_path):
         assert any(one.startswith(title) for one in said)
         assert legend in said and 'envelope' in said
         figure.savefig(tmp_path / 'x.png')
-
-
-def test_zoom_keeps_object_and_proportions():
-    mask = np.zeros((128, 256), bool)
-    assert zoom(mask) == ((0, 128), (0, 256))
-    mask[120:126, 4:20] = True
-    (top, bottom), (left, right) = zoom(mask)
-    assert top <= 120 < 126 <= bottom <= 128
-    assert 0 <= left <= 4 < 20 <= right
-    assert (bottom - top, right - left) == (32, 64)

@@ -22,15 +22,6 @@ def test_two_classes_tint_the_second_alone():
     assert shown[100, 150].tolist() == palette[1].tolist()  # the outline
 
 
-def test_many_classes_tint_all():
-    label = np.zeros((400, 400), np.uint8)
-    label[:, 200:] = 2
-    palette = np.array([[200, 0, 0], [0, 200, 0], [0, 0, 200]], np.uint8)
-    shown = pictures.overlay_labels(grey(), label, palette)
-    assert shown[10, 10].tolist() == [145, 55, 55]
-    assert shown[10, 390].tolist() == [55, 55, 145]
-
-
 def test_ids_are_stored_exactly_and_shown_in_colours(tmp_path):
     path = tmp_path / 'x.png'
     colours = np.random.default_rng(0).integers(0, 256, (301, 3), np.uint8)
@@ -51,11 +42,3 @@ def test_samples_of_another_run_go_and_nothing_else(tmp_path):
     left = sorted(path.name for path in tmp_path.iterdir())
     assert left == ['002.png', '003.txt', 'x003.png']
     drop_samples(tmp_path / 'nowhere', 0)
-
-
-def test_sizes_that_are_shown():
-    assert pictures.shown_size((100, 50), 200) == (100, 50)
-    assert pictures.shown_size((1, 4096), 512) == (1, 512)
-    maps = np.arange(24).reshape(4, 6)
-    picked = pictures.pick_pixels(maps, (2, 3)).tolist()
-    assert picked == [[7, 9, 11], [19, 21, 23]]

@@ -95,15 +95,6 @@ def test_unlikely_classes_are_left_out_and_nothing_else():
     assert kept.tolist() == [0, *log_probs.flatten().exp().tolist()[1:]]
 
 
-@pytest.mark.parametrize(
-    ('key', 'value'),
-    [('correlation_length', 0), ('common', 0.5), ('floor', 0.5)],
-)
-def test_refuses(key, value):
-    with pytest.raises(ValueError, match=key):
-        SharedGumbel(2, **{key: value})
-
-
 GROUPS = ((1, 4), (0, 3))
 IMAGE = torch.zeros(1, 3, 12, 20)
 

@@ -8,7 +8,6 @@ import torch
 from torch.nn.functional import one_hot
 
 from mmcar.sampling.margins import NOISE_SIZE, Margins
-from mmcar.utils.errors import UserError
 
 TWINS = ((1, 4), (2, 5))
 
@@ -191,8 +190,3 @@ def test_gradients_are_finite_and_those_of_finite_differences():
             slope = (value(scores + change) - value(scores - change)) / 2
         expected = gradient.flatten()[index]
         assert float(slope / step) == pytest.approx(float(expected), abs=3e-3)
-
-
-def test_groups_of_no_classes_are_refused():
-    with pytest.raises(UserError, match='groups='):
-        Margins(3, [(1, 7)])

@@ -5,7 +5,6 @@ import torch
 
 from mmcar.evaluation import support_points
 from mmcar.sampling.support_points import map_distances, representative
-from mmcar.utils.errors import UserError
 
 
 def shares(distances, chosen):
@@ -50,12 +49,6 @@ def test_modes_are_kept_and_weigh_as_much_as_they_were_drawn(rare):
     chosen, weights = support_points(line(*common.tolist(), *[1.0] * rare), 4)
     of_rare = [i >= 100 - rare for i in chosen]
     assert weights[of_rare].sum() == pytest.approx(rare / 100)
-
-
-@pytest.mark.parametrize('number', [0, 4])
-def test_refuses_numbers_that_cannot_be(number):
-    with pytest.raises(UserError):
-        support_points(line(0, 1, 2), number)
 
 
 @pytest.mark.parametrize('classes', [2, 4])

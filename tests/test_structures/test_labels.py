@@ -15,7 +15,6 @@ from mmcar.structures import (
     ClassFlips,
     add_twins,
     check_predicted,
-    class_flips_of,
     label_distribution,
 )
 from mmcar.utils.errors import UserError
@@ -101,11 +100,6 @@ def test_draw_gives_every_mode_as_often_as_it_is_likely():
 def test_impossible_tables_are_refused(table, message):
     with pytest.raises(ValueError, match=message):
         ClassFlips.parse(table, num_classes=5)
-
-
-def test_the_table_of_an_image():
-    assert not class_flips_of({'img_path': 'x.png'})
-    assert class_flips_of({'class_flips': FLIPS}) == FLIPS
 
 
 def test_twins_get_names_colours_and_the_next_ids():

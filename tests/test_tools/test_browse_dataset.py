@@ -27,16 +27,3 @@ def test_page_and_pictures(tmp_path, capsys):
         height, width = cv2.imread(str(picture)).shape[:2]
         assert (height, width) == (12, 16 * (2 + annotators))
     assert 'thing' in page
-
-
-def test_shows_in_windows_as_mmseg_does(tmp_path, monkeypatch):
-    make_set(tmp_path, ('a', 'b'), (2, 3))
-    shown = []
-    tool = load_script('analysis_tools/browse_dataset.py')
-    monkeypatch.setenv('DISPLAY', ':0')
-    monkeypatch.setattr(tool, 'show_picture', lambda *args: shown.append(args))
-    tool.main([with_pipeline(tmp_path), '--show-interval', '0.5'])
-    assert [(p.shape[0], s) for p, _, s in shown] == [(12, 0.5)] * 2
-    out = tmp_path / 'out'
-    tool.main([with_pipeline(tmp_path), '--output-dir', str(out)])
-    assert len(shown) == 2 and len([*out.glob('*.png')]) == 2

@@ -189,8 +189,6 @@ def test_promises_of_several_classes_have_to_be_chosen(
 @pytest.mark.parametrize(
     ('options', 'message'),
     [
-        ('--pixels 0', '--pixels=0'),
-        ('--ridge -1', '--ridge=-1.0'),
         ('--promise area --alpha 2', 'alpha=2'),
         ('--promise area --iou 0', '--iou=0'),
         ('--promise area --method vector', '--method'),

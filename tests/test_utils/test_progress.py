@@ -39,14 +39,6 @@ def test_without_a_terminal_there_are_lines_now_and_then(clock, capsys):
     assert lines[-1] == '  images 100/100 · 0:01:40'
 
 
-def test_a_known_eta_is_shown_in_place_of_the_mean(clock, capsys):
-    with ProgressBar('calibration', 1000) as bar:
-        clock.now += 40
-        bar.update(500, 'loss_ce 0.1', seconds_left=3600)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0].endswith('0:00:40 · ETA 1:00:00 · loss_ce 0.1')
-
-
 def test_other_processes_are_silent(monkeypatch, clock, capsys):
     monkeypatch.setattr(progress, 'is_main_process', lambda: False)
     assert list(track(range(3), 'images')) == [0, 1, 2]

@@ -35,6 +35,9 @@ def test_mean_over_the_windows_of_each_pixel(size, crop, data):
             torch.testing.assert_close(found[0, 0, y, x], expected)
 
 
+NET = dict(type='ConvCalibration', channels=4)
+
+
 def slide(crop, stride=None):
     return dict(
         mode='slide', crop_size=crop, stride=stride or crop, num_samples=5
@@ -43,18 +46,9 @@ def slide(crop, stride=None):
 
 def test_one_draw_covers_all_windows():
     """F in windows; its stitched probabilities, not samples, are averaged."""
-    head = dict(
-        type='CARHead',
-        num_classes=2,
-        calibration=dict(
-            type='ConvCalibration',
-            channels=4,
-            num_blocks=1,
-            norm_cfg=None,
-            dropout=0.0,
-        ),
-        generator=dict(type='GumbelSampler'),
-    )
+    net = NET | dict(num_blocks=1, norm_cfg=None, dropout=0.0)
+    head = dict(type='CARHead', num_classes=2, calibration=net)
+    head['generator'] = dict(type='GumbelSampler')
     whole = toy_model(decode_head=head, test_cfg=dict(num_samples=5)).eval()
     # One 3x3 convolution: windows of 8 agree with the whole inside.
     parts = toy_model(decode_head=head, test_cfg=slide((8, 8), (4, 4))).eval()
@@ -82,7 +76,6 @@ def test_too_large_images_are_seen_in_windows_by_themselves(monkeypatch):
 
 
 UNET = dict(type='RefinementUNet', noise_size=4, base_channels=4, depth=2)
-NET = dict(type='ConvCalibration', channels=4)
 
 
 @pytest.mark.parametrize(

@@ -56,11 +56,8 @@ def boxes(count, num_classes, size, rng):
 @pytest.mark.parametrize(
     ('number', 'annotators', 'num_classes', 'size'),
     [
-        (16, 4, 2, (128, 128)),
-        (50, 4, 2, (16, 16)),
-        (7, 3, 4, (20, 33)),
-        (5, 2, 3, (1, 9)),
-        (1, 6, 2, (16, 16)),
+        *((16, 4, 2, (128, 128)), (50, 4, 2, (16, 16)), (7, 3, 4, (20, 33))),
+        *((5, 2, 3, (1, 9)), (1, 6, 2, (16, 16))),
     ],
 )
 def test_scores_are_those_of_lightning_uq_box(

@@ -3,17 +3,8 @@ from mmengine.evaluator import BaseMetric, Evaluator
 from mmseg.registry import METRICS
 
 from mmcar.evaluation import metric_configs
-from mmcar.evaluation.metrics.names import better
-from mmcar.utils.errors import UserError
 
 from ..predicted import image
-
-
-def test_which_of_two_scores_is_better():
-    for score in ('GED_16', 'val/NLL_samples', 'offset/car'):
-        assert better(score) == 'less'
-    assert better('HM-IoU_16') == better('black_box/mIoU') == 'greater'
-    assert better('diversity_16') is better('my_score') is None
 
 
 def test_names_become_buildable_metrics():
@@ -85,16 +76,3 @@ def test_settings_of_the_config_stay(registered):
         dict(type='FiniteIoUMetric', iou_metrics=['mDice'], nan_to_num=0),
         {'type': 'HMIoUMetric', 'num_samples': 5},
     ]
-
-
-def test_an_unknown_name_lists_all(registered):
-    registered(MyScore)
-    with pytest.raises(UserError, match=r"'gedd'.*GED.*IoUMetric.*MyScore"):
-        metric_configs(['gedd'], 16)
-
-
-def test_a_metric_that_needs_more_than_a_name():
-    with pytest.raises(UserError, match=r'DumpResults: .*out_file_path'):
-        metric_configs(['DumpResults'])
-    dump = {'type': 'DumpResults', 'out_file_path': 'x.pkl'}
-    assert metric_configs(['DumpResults'], 16, [dump]) == [dump]

@@ -8,7 +8,6 @@ from mmseg.registry import DATASETS, METRICS
 from mmseg.structures import SegDataSample
 
 from mmcar.evaluation import ged
-from mmcar.utils.errors import UserError
 
 from ..predicted import FLIPS, image, scored
 
@@ -105,16 +104,6 @@ def test_twins_of_the_training_set_count_as_their_class():
     metric = METRICS.build({'type': 'FloodMetric', 'train_dataset': dataset})
     metric.dataset_meta = {'classes': 'abcd'}
     assert metric.largest.tolist() == [1, 0.3, 1, 0.3]
-
-
-def test_wrong_arguments_are_refused():
-    for given in ({}, {'largest': (1,), 'train_dataset': {}}):
-        with pytest.raises(UserError, match='either train_dataset'):
-            METRICS.build({'type': 'FloodMetric', **given})
-    with pytest.raises(UserError, match='for 2 classes'):
-        rates({'largest': (1, 1, 1)}, predicted(*range(10), *range(6)))
-    with pytest.raises(UserError, match='model drew 3'):
-        rates({'largest': (1, 1)}, predicted(1, 2, 3))
 
 
 CRPS = {'type': 'CRPSMetric', 'num_samples': (2, 6)}

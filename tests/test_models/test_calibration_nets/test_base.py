@@ -87,9 +87,7 @@ def test_segnet_unpools_where_it_pooled():
 @pytest.mark.parametrize(
     ('name', 'kwargs', 'message'),
     [
-        ('ConvCalibration', {'num_blocks': 0}, 'num_blocks=0'),
         ('ConvCalibration', {'symmetric': 'vertical'}, 'symmetric'),
-        ('SegNetCalibration', {'stage_convs': (1, 0)}, 'stage_convs=0'),
         ('MMSegCalibration', {'decode_head': {**HEAD, 'num_classes': 7}}, '7'),
     ],
 )

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from mmcar.models.calibration_nets import CenterCalibration, MMSegCalibration
-from mmcar.utils.errors import UserError
 from tests.toys import toy_parts
 
 NET = toy_parts()
@@ -38,9 +37,3 @@ def test_an_image_that_is_smaller_is_seen_whole(pair):
     center, whole = pair
     image = torch.randn(1, 3, 16, 9)
     assert torch.equal(center(image), whole(image))
-
-
-@pytest.mark.parametrize('outside', [0.0, 0.4])
-def test_wrong_arguments_are_named(outside):
-    with pytest.raises(UserError, match='outside'):
-        CenterCalibration(3, crop_size=16, outside=outside, **NET)

@@ -133,11 +133,6 @@ class TestTemperature:
         expected = torch.stack(by_hand, 1).log_softmax(1)
         torch.testing.assert_close(found, expected)
 
-    @pytest.mark.parametrize('temperature', [0, -1.0, (1.0, 0.0), (1.0,) * 3])
-    def test_refuses(self, temperature):
-        with pytest.raises(ValueError, match=r'decode_head\.temperature='):
-            self.log_probs(temperature=temperature)
-
 
 @pytest.mark.parametrize(
     'change, message',

@@ -108,12 +108,6 @@ def test_all_in_common_is_the_training_free_sampler():
     assert torch.equal(found, expected)
 
 
-@pytest.mark.parametrize('key', ['common', 'undecided', 'border'])
-def test_bad_values_are_refused(key):
-    with pytest.raises(UserError, match=key):
-        RegionSampler(2, **{key: -1.0})
-
-
 def build(**kwargs):
     torch.manual_seed(0)
     sampler = LearntFieldSampler(2, rank=4, channels=8, **kwargs)

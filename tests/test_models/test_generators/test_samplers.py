@@ -62,8 +62,6 @@ def test_net_runs_once_however_the_samples_are_chunked():
 @pytest.mark.parametrize(
     ('kwargs', 'message'),
     [
-        ({'net_temperature': 0}, 'net_temperature=0'),
-        ({'temperature': 0}, 'temperature=0'),
         ({'net': {**NET, 'black_box_classes': 4}}, 'black_box_classes=4'),
         ({'net': {**NET, 'num_classes': 2}}, 'net.num_classes=2'),
     ],

@@ -7,14 +7,9 @@ import numpy as np
 import pytest
 
 FLAGS = (
-    '--headless=new',
-    '--no-sandbox',
-    '--disable-gpu',
-    '--no-first-run',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-    '--disable-dev-shm-usage',
+    *('--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run'),
+    *('--disable-background-networking', '--disable-component-update'),
+    *('--disable-sync', '--disable-dev-shm-usage'),
 )
 
 
