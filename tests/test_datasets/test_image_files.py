@@ -97,11 +97,14 @@ def test_png_of_16_bits(tmp_path_factory, height, width, channels, seed):
 @given(
     **SIZES,
     channels=st.sampled_from((1, 3)),
-    maximum=st.sampled_from((256, 1023, 4095, 65535)),
+    maximum=st.sampled_from((1, 100, 256, 1023, 4095, 65535)),
 )
-def test_pnm_of_16_bits(tmp_path_factory, height, width, channels, maximum):
+def test_pnm_of_any_depth_is_not_stretched(
+    tmp_path_factory, height, width, channels, maximum
+):
     pixels = random_pixels('u2', height, width, channels)
-    pixels = np.minimum(pixels, np.uint16(maximum))
+    pixels = pixels % (maximum + 1.0)
+    pixels = pixels.astype(np.uint16 if maximum > 255 else np.uint8)
     image = read(tmp_path_factory.getbasetemp(), pnm(pixels, maximum))
     assert_same(image, as_unchanged(pixels))
 

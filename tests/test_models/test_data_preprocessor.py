@@ -171,3 +171,7 @@ def test_ids_of_no_class_are_refused(wrong, dtype):
         labels[0, 1, 1] = wrong
         with pytest.raises(ValueError, match=rf'ids \[{wrong}\]'):
             preprocessor._check_labels(sample)
+    preprocessor.expect_labels(20, ignore_index=300)  # 44, as a byte
+    sample = SegDataSample(gt_sem_seg=PixelData(data=labels.byte() * 0 + 44))
+    with pytest.raises(ValueError, match=r'ids \[44\]'):
+        preprocessor._check_labels(sample)
