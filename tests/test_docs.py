@@ -66,9 +66,7 @@ def test_parts_of_ones_own(own_parts):
         seen |= logs.keys()
         seen |= {type(part).__name__ for part in model.modules()}
     assert {
-        'loss_crisp',
-        'CrossEntropyLoss',
-        'LinearCalibration',
+        *('loss_crisp', 'CrossEntropyLoss', 'LinearCalibration'),
         'ShiftedLogits',
     } <= seen
 

@@ -86,10 +86,8 @@ def told(rule: str, path: str, steps: list, **model) -> bool:
 def test_padding_that_training_does_not_show():
     at = 'strange-padding', 'model.data_preprocessor.pad_val'
     for pad_val, test_cfg, steps, warned in (
-        (0, DIVISOR, [CROP], True),
-        (None, DIVISOR, [CROP], False),
-        (0, None, [CROP], False),
-        (0, DIVISOR, [CROP, PAD], False),
+        *((0, DIVISOR, [CROP], True), (None, DIVISOR, [CROP], False)),
+        *((0, None, [CROP], False), (0, DIVISOR, [CROP, PAD], False)),
         (0, DIVISOR, [CROP, dict(PAD, padding_mode='edge')], True),
     ):
         pads = dict(type='SegDataPreProcessor', pad_val=pad_val)

@@ -50,10 +50,8 @@ def test_finds_the_newest_whole_one(tmp_path):
     for number in (900, 1000, 1100):
         checkpoint(tmp_path, number)
     for name in (
-        'best_GED_iter_2000.pth',
-        'iter_3000-12345678.pth',
-        'iter_4000.pth.part',
-        'backbone_2021.pth',
+        *('best_GED_iter_2000.pth', 'iter_3000-12345678.pth'),
+        *('iter_4000.pth.part', 'backbone_2021.pth'),
     ):
         checkpoint(tmp_path, 2000).rename(tmp_path / name)
     assert find_resumable_checkpoint(tmp_path).name == 'iter_1100.pth'

@@ -93,9 +93,7 @@ def test_scores_of_any_kind_change_no_frequency():
     for other in (
         torch.zeros_like(scores),
         scores.argmax(2, keepdim=True).eq(torch.arange(3).view(3, 1, 1)) * 1.0,
-        impossible,
-        1e12 * scores,
-        scores.half(),
+        *(impossible, 1e12 * scores, scores.half()),
     ):
         labels = margins.labels(other, log_probs, noise)
         assert torch.equal(frequencies(labels, 3), expected)

@@ -90,9 +90,7 @@ def test_files_that_are_something_else_are_refused(tmp_path, monkeypatch):
     large = encode(random_probs(1.0, 3), 'probs')
     monkeypatch.setattr(black_box, 'MOST_BYTES', 200)
     for form, content in [
-        ('probs', array.getvalue()),
-        ('probs', large),
-        ('top4', b''),
+        *(('probs', array.getvalue()), ('probs', large), ('top4', b'')),
         ('labels', array.getvalue()),
     ]:
         path = cache_file(tmp_path, 'a.png', form)
@@ -169,11 +167,8 @@ def test_wrong_caches_are_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r'train/x\.npy'):
         load(results_for(tmp_path))
     for wrong in (
-        np.ones((3, 4, 6)),
-        -np.ones((5, 4, 6)),
-        np.full((5, 4, 6), 0.9),
-        np.full((5, 4, 6), np.nan),
-        np.zeros((5, 4, 6), np.uint8),
+        *(np.ones((3, 4, 6)), -np.ones((5, 4, 6)), np.full((5, 4, 6), 0.9)),
+        *(np.full((5, 4, 6), np.nan), np.zeros((5, 4, 6), np.uint8)),
     ):
         np.save(path, wrong)
         with pytest.raises(UserError, match=r'x\.npy: .*expected'):

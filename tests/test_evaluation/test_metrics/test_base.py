@@ -78,11 +78,9 @@ def weighted_and_repeated(flips=None):
 @pytest.mark.parametrize(
     ('metric', 'flips'),
     [
-        ({'type': 'GEDMetric'}, None),
-        ({'type': 'HMIoUMetric'}, None),
+        *(({'type': 'GEDMetric'}, None), ({'type': 'HMIoUMetric'}, None)),
         ({'type': 'FloodMetric', 'largest': [1.0, 0.35, 0.5, 1.0]}, None),
-        ({'type': 'GEDMetric'}, FLIPS),
-        ({'type': 'FlipMetric'}, FLIPS),
+        *(({'type': 'GEDMetric'}, FLIPS), ({'type': 'FlipMetric'}, FLIPS)),
     ],
 )
 def test_weights_are_repetitions(metric, flips):

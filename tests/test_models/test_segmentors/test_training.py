@@ -137,9 +137,7 @@ def test_many_in_a_row_stop_though_another_network_learns(hub):
 
 
 PHASES = [
-    ('calibration',),
-    ('generator',),
-    ('discriminator',),
+    *(('calibration',), ('generator',), ('discriminator',)),
     ('generator', 'discriminator'),
     ('calibration', 'generator', 'discriminator'),
 ]
