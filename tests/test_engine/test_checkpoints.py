@@ -200,6 +200,12 @@ def test_resumes_before_a_damaged_checkpoint(tmp_path):
     assert runner._load_from == str(tmp_path / 'iter_30.pth')
 
 
+def test_starts_over_where_nothing_is_whole(tmp_path):
+    (tmp_path / 'iter_10.pth').write_bytes(b'x')
+    (tmp_path / 'last_checkpoint').write_text(str(tmp_path / 'iter_10.pth'))
+    assert train(tmp_path, resume=True).iter == 40
+
+
 def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     """MMEngine would go on with random weights where shapes differ."""
     model, number = toy_config(), 999999
