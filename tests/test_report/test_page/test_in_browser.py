@@ -298,8 +298,9 @@ def test_another_image_by_keyboard(visit):
     assert visit.find('#image-name').text == page.images[0]['name']
     for key, image in ('DOWN', page.data['explored'][1]), ('UP', 0):
         visit.press(f'PAGE_{key}')
-        there = f'#image={image}'
-        visit.wait('return location.hash === arguments[0]', there)
+        shown = "return document.querySelector('#image-name').textContent"
+        visit.wait(f'{shown} === arguments[0]', page.images[image]['name'])
+        assert visit.run('return location.hash') == f'#image={image}'
     assert visit.find('#previous-image').get_attribute('disabled')
 
 
