@@ -24,8 +24,11 @@ ADVICE = {
 }
 OUT_OF_MEMORY = "can't allocate memory"  # torch's words, on a CPU
 NO_DEVICE = (  # likewise
-    *('Torch not compiled with', 'Found no NVIDIA driver', 'No CUDA GPUs'),
-    *('CUDA error: invalid device', 'Expected one of cpu, cuda'),
+    'Torch not compiled with',
+    'Found no NVIDIA driver',
+    'No CUDA GPUs',
+    'CUDA error: invalid device',
+    'Expected one of cpu, cuda',
 )
 WORKER = 'in DataLoader worker process'
 KILLED = 'DataLoader worker (pid'  # torch's words for one that is gone
@@ -62,7 +65,10 @@ def needing(extra: str) -> Iterator[None]:
 
 # UNet asserts that it can halve a size, torch that a kernel fits; then SMP.
 OF_SIZES = (
-    *('Kernel size', 'Output size', 'Sizes of tensors', 'The size of'),
+    'Kernel size',
+    'Output size',
+    'Sizes of tensors',
+    'The size of',
     'Wrong input shape',
 )
 
